@@ -62,6 +62,7 @@ int main(void) {
     const uint64_t beyond[3] = {0, Y, 0}, none[3] = {0, 0, 0};
     CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "22", sleek_array_read(array, beyond, one, &got, sizeof got));
     CHECK(sleek_array_read(array, beyond, none, NULL, 0) == SLEEK_OK);
+    CHECK(sleek_array_read(array, beyond, none, NULL, 8) == SLEEK_OK);
     CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "7 bytes", sleek_array_read(array, origin, one, &got, 7));
     CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "0 bytes", sleek_array_write(array, origin, one, NULL, 0));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_array_read(array, origin, one, NULL, 8));

@@ -60,6 +60,11 @@ static void null_pointers(void) {
     CHECK(sleek_compress(&p, NULL, 0, copy, empty, &bytes, NULL) == SLEEK_OK && bytes == empty);
     CHECK(sleek_decompress(copy, empty, NULL, 0, &bytes, NULL) == SLEEK_OK && bytes == 0);
     CHECK(sleek_decompress_range(copy, empty, 0, 0, NULL, 0, NULL) == SLEEK_OK);
+    CHECK(sleek_decompress(copy, empty, NULL, 9, &bytes, NULL) == SLEEK_OK && bytes == 0);
+    CHECK(sleek_decompress_range(stream, stream_bytes, 0, 0, NULL, 9, NULL) == SLEEK_OK);
+    CHECK(sleek_decompress_chunks(stream, stream_bytes, NULL, 0, NULL, 9) == SLEEK_OK);
+    const uint64_t chunk = 0;
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_decompress_chunks(stream, stream_bytes, &chunk, 1, NULL, 9));
     CHECK(sleek_decompress(stream, stream_bytes, restored, sizeof restored, NULL, NULL) == SLEEK_OK);
 }
 
@@ -198,6 +203,7 @@ static void boxes(void) {
     CHECK(sleek_decompress_box(copy, bytes, 2, ZERO, LENS, restored, size, NULL) == SLEEK_OK);
     CHECK(memcmp(restored, field, size) == 0);
     CHECK(sleek_decompress_box(copy, bytes, 2, END, ZERO, NULL, 0, NULL) == SLEEK_OK);
+    CHECK(sleek_decompress_box(copy, bytes, 2, END, ZERO, NULL, 9, NULL) == SLEEK_OK);
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_decompress_box(NULL, bytes, 2, ZERO, ONE, restored, size, NULL));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "start", sleek_decompress_box(copy, bytes, 2, NULL, ONE, restored, size, NULL));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "count", sleek_decompress_box(copy, bytes, 2, ZERO, NULL, restored, size, NULL));
@@ -226,6 +232,7 @@ static void boxes(void) {
     for (size_t i = 0; i < 25 * 50; i++) CHECK(memcmp(restored + i, field + i / 50 * 200 + i % 50 * 2, 4) == 0);
     CHECK(sleek_decompress_coarse(copy, bytes, 1, 2, ONE, LENS, NULL, 0, NULL, NULL) == SLEEK_E_OUT_OF_RANGE);
     CHECK(sleek_decompress_coarse(copy, bytes, 1, 2, ONE, ONE, NULL, 0, &coarse, NULL) == SLEEK_OK && coarse == 0);
+    CHECK(sleek_decompress_coarse(copy, bytes, 1, 2, ONE, ONE, NULL, 9, &coarse, NULL) == SLEEK_OK && coarse == 0);
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "src",
                 sleek_decompress_coarse(NULL, bytes, 1, 2, ZERO, ONE, restored, size, &coarse, NULL));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "rank 0; 1 to 32",

@@ -74,9 +74,11 @@ pub unsafe extern "C" fn sleek_array_read(
     status(|| unsafe {
         let (array, [start, count]) = opened(array, start, count)?;
         let rank = array.rank();
-        memory::apart(std::ptr::null(), 0, dst, dst_capacity)?;
-        let room: &mut [u8] = if dst_capacity == 0 { &mut [] } else { from_raw_parts_mut(dst.cast(), dst_capacity) };
-        array.read(&start[..rank], &count[..rank], room).map(|_| ())
+        let read = |_, (to, bytes)| {
+            let room: &mut [u8] = if bytes == 0 { &mut [] } else { from_raw_parts_mut(to, bytes) };
+            array.read(&start[..rank], &count[..rank], room)
+        };
+        memory::restored((std::ptr::null(), 0), (dst, dst_capacity), read).map(|_| ())
     })
 }
 

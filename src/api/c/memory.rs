@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::slice::from_raw_parts;
 
 use crate::container::MAX_RANK;
-use crate::error::{Result, fail};
+use crate::error::{Kind, Result, fail};
 
 /// Refuses NULL for the argument `name`.
 pub fn not_null<T>(name: &str, pointer: *const T) -> Result<()> {
@@ -112,6 +112,21 @@ pub unsafe fn numbers(name: &str, pointer: *const u64, rank: i32) -> Result<[u64
         *number = unsafe { pointer.add(k).read_unaligned() };
     }
     Ok(numbers)
+}
+
+/// What `restore` does to the caller's room for what it restores. At NULL there is none, whatever its size is said to
+/// be: nothing but an empty result goes there.
+pub fn restored(
+    (src, src_bytes): (*const c_void, usize),
+    (dst, capacity): (*mut c_void, usize),
+    restore: impl FnOnce((*const u8, usize), (*mut u8, usize)) -> Result<usize>,
+) -> Result<usize> {
+    let room = if dst.is_null() { 0 } else { capacity };
+    apart(src, src_bytes, dst, room)?;
+    match restore((src.cast(), src_bytes), (dst.cast(), room)) {
+        Err(e) if room < capacity && e.kind == Kind::BufferTooSmall => check("dst", dst, capacity).map(|()| 0),
+        done => done,
+    }
 }
 
 /// Refuses a source and a destination that no program can have, and ones that overlap.

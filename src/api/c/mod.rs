@@ -176,9 +176,9 @@ pub unsafe extern "C" fn sleek_decompress(
     status(|| unsafe {
         let dst_bytes = memory::answer(dst_bytes, 0);
         memory::not_null("src", src)?;
-        memory::apart(src, src_bytes, dst, dst_capacity)?;
-        let (from, to) = (src.cast(), dst.cast());
-        dst_bytes.set(route::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream)?);
+        dst_bytes.set(memory::restored((src, src_bytes), (dst, dst_capacity), |from, to| {
+            route::decompress(Device::Auto, from.0, from.1, None, to.0, to.1, stream)
+        })?);
         Ok(())
     })
 }
@@ -256,12 +256,14 @@ pub unsafe extern "C" fn sleek_decompress_range(
     dst_capacity: usize,
     stream: *mut c_void,
 ) -> i32 {
-    status(|| {
+    // SAFETY: the contract of this function; the decoder only writes to `dst`.
+    status(|| unsafe {
         memory::not_null("src", src)?;
-        memory::apart(src, src_bytes, dst, dst_capacity)?;
-        let (from, to, range) = (src.cast(), dst.cast(), Some((first, count)));
-        // SAFETY: the contract of this function; the decoder only writes to `dst`.
-        unsafe { route::decompress(Device::Auto, from, src_bytes, range, to, dst_capacity, stream) }.map(|_| ())
+        let range = Some((first, count));
+        let restored = memory::restored((src, src_bytes), (dst, dst_capacity), |from, to| {
+            route::decompress(Device::Auto, from.0, from.1, range, to.0, to.1, stream)
+        });
+        restored.map(|_| ())
     })
 }
 
@@ -295,11 +297,10 @@ pub unsafe extern "C" fn sleek_decompress_box(
     // SAFETY: the contract of this function; the decoder only writes to `dst`.
     status(|| unsafe {
         memory::not_null("src", src)?;
-        memory::apart(src, src_bytes, dst, dst_capacity)?;
         let (start, lens) = (memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?);
         let part = Some((&start[..rank as usize], &lens[..rank as usize]));
-        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        route::decompress_coarse(from, 0, part, to, stream).map(|_| ())
+        let restore = |from, to| route::decompress_coarse(from, 0, part, to, stream);
+        memory::restored((src, src_bytes), (dst, dst_capacity), restore).map(|_| ())
     })
 }
 
@@ -338,14 +339,13 @@ pub unsafe extern "C" fn sleek_decompress_coarse(
     status(|| unsafe {
         let dst_bytes = memory::answer(dst_bytes, 0);
         memory::not_null("src", src)?;
-        memory::apart(src, src_bytes, dst, dst_capacity)?;
         let part = match rank == 0 && start.is_null() && count.is_null() {
             true => None,
             false => Some((memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?)),
         };
         let part = part.as_ref().map(|(start, lens)| (&start[..rank as usize], &lens[..rank as usize]));
-        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_capacity));
-        dst_bytes.set(route::decompress_coarse(from, level, part, to, stream)?);
+        let restore = |from, to| route::decompress_coarse(from, level, part, to, stream);
+        dst_bytes.set(memory::restored((src, src_bytes), (dst, dst_capacity), restore)?);
         Ok(())
     })
 }
@@ -500,9 +500,9 @@ pub unsafe extern "C" fn sleek_decompress_chunks(
     // SAFETY: the contract of this function; the decoder only writes to `dst`.
     status(|| unsafe {
         memory::not_null("src", src)?;
-        memory::apart(src, src_bytes, dst, dst_capacity)?;
         let numbers = memory::list("chunks", chunks, count)?;
-        route::decompress_chunks((src.cast(), src_bytes), numbers, (dst.cast(), dst_capacity)).map(|_| ())
+        let restore = |from, to| route::decompress_chunks(from, numbers, to);
+        memory::restored((src, src_bytes), (dst, dst_capacity), restore).map(|_| ())
     })
 }
 
