@@ -108,7 +108,7 @@ fn functions_have_hdf5s_types() {
             H5Dread_chunk: None,
             H5Dread_chunk2: None,
             H5Dget_chunk_storage_size: None,
-            H5Dget_chunk_info_by_coord: Some(h5d::H5Dget_chunk_info_by_coord),
+            H5Dget_num_chunks: Some(h5d::H5Dget_num_chunks),
         }
     };
     assert_eq!(abi::H5D_CHUNKED, h5d::H5D_layout_t::H5D_CHUNKED as i32);

@@ -65,6 +65,18 @@ with h5py.File("direct.h5", "w", libver="latest") as f:
             assert np.array_equal(back, b[...])
             info = transfer(lib.sleek_h5d_write, b, np.ascontiguousarray(data[:1]), (1,) + (0,) * (len(shape) - 1), (1,) + shape[1:])
             assert info.route == ORDINARY and b"cuts chunks" in info.reason, info.reason
+    # Of an extensible array whose unlimited dimension is not the first HDF5 lists chunks at wrong places.
+    for shape, chunk, limits in ((50, 70), (16, 32), (50, None)), ((9, 20, 30), (4, 7, 8), (9, None, 40)):
+        data = random.normal(size=shape).astype("f4")
+        options = dict(dtype="f4", chunks=chunk, compression=47474, compression_opts=words["abs"], maxshape=limits, fillvalue=5)
+        a, b = (f.create_dataset(f"{side}{limits}", shape, **options) for side in "ab")
+        for written in (slice(0, 0),), (slice(chunk[0], None), slice(0, 1)), (...,):
+            a[written] = b[written] = data[written]
+            back = np.full_like(data, 77)
+            assert transfer(lib.sleek_h5d_read, a, back).route == THREADS
+            assert np.array_equal(back, a[...])
+        info = transfer(lib.sleek_h5d_write, b, data)
+        assert info.route == THREADS and np.array_equal(a[...], b[...])
     # Complex numbers go the same way, by their parts.
     for dtype in ("<c8", ">c16"):
         data = (random.random((50, 70)) + 1j * random.random((50, 70))).astype(dtype)
@@ -79,4 +91,15 @@ with h5py.File("direct.h5", "w", libver="latest") as f:
         assert transfer(lib.sleek_h5d_read, a, back).route == THREADS
         error = np.abs((back - data).view(f"{dtype[0]}f{data.itemsize // 2}")).max()
         assert np.array_equal(back, b[...]) and error > 0, error
+# Where the index is damaged no chunk counts as one that was never written.
+with h5py.File("damaged.h5", "w", libver=("v110", "v110")) as f:
+    options = dict(chunks=(2, 2), compression=47474, compression_opts=words["abs"], maxshape=(40, None))
+    f.create_dataset("x", data=random.normal(size=(40, 400)).astype("f4"), **options)
+with open("damaged.h5", "r+b") as f:
+    bytes_ = f.read()
+    f.seek(bytes_.rindex(b"EADB") + 20)
+    f.write(bytes([bytes_[f.tell()] ^ 255]))
+with h5py.File("damaged.h5") as f:
+    kind, back = h5py.h5t.py_create(np.dtype("f4")), np.full((40, 400), 77, "f4")
+    assert lib.sleek_h5d_read(f["x"].id.id, kind.id, None, None, 0, back.ctypes.data, None, None) != 0
 print("passed with HDF5", h5py.version.hdf5_version)

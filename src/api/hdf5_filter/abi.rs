@@ -247,6 +247,6 @@ table! {
     H5Dread_chunk2: fn(Hid, Hid, *const u64, *mut u32, *mut c_void, *mut usize) -> Herr;
     [optional] H5Dget_chunk_storage_size: fn(Hid, *const u64, *mut u64) -> Herr;
     [optional]
-    /// Dataset, first element, filters not applied, address in the file, bytes. Since 1.10.5.
-    H5Dget_chunk_info_by_coord: fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+    /// Dataset, its space, number of chunks. Since 1.10.5.
+    H5Dget_num_chunks: fn(Hid, Hid, *mut u64) -> Herr;
 }
