@@ -1,5 +1,7 @@
 """Looking before reading: ranges by chunk, where, and strides of datasets."""
 
+import ctypes
+
 import numpy as np
 import pytest
 import sleek
@@ -41,3 +43,26 @@ def test_looks_at_datasets(tmp_path):
             sleek.read(plain)
         with pytest.raises(ValueError, match="power of two"):
             sleek.read(plain, stride=6)
+
+
+def test_chunks_of_which_hdf5_says_what_is_not(tmp_path):
+    """Listed at wrong places, as the one unlimited dimension is not the first; plain at the rim, and called filtered."""
+    a = np.random.default_rng(7).normal(size=(9, 21, 14)).astype("f4")
+    parts = (...,), (slice(7, None), slice(0, 12), slice(0, 5)), (slice(0, 0),)
+    library = ctypes.CDLL(next(line.split()[-1] for line in open("/proc/self/maps") if "/libhdf5-" in line or "/libhdf5.so" in line))
+    library.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    with h5py.File(tmp_path / "a.h5", "w", libver=("v110", "v110")) as f:
+        for k, part in enumerate(parts):
+            data = f.create_dataset(f"{k}", a.shape, "f4", chunks=(7, 12, 5), maxshape=(9, None, 14), **sleek.h5(lossless=True))
+            data[part] = a[part]
+        creation = f["0"].id.get_create_plist()
+        assert library.H5Pset_chunk_opts(creation.id, 2) >= 0
+        rim = h5py.h5d.create(f.id, b"rim", h5py.h5t.NATIVE_FLOAT, h5py.h5s.create_simple(a.shape), creation)
+        rim.write(h5py.h5s.ALL, h5py.h5s.ALL, a)
+    with h5py.File(tmp_path / "a.h5") as f:
+        for data in f.values():
+            whole, out = data[...], np.full_like(a, 9)
+            assert np.array_equal(sleek.read(data, stride=2), whole[::2, ::2, ::2])
+            assert np.array_equal(sleek.read(data, above=0.5), np.nonzero(whole > 0.5))
+            sleek.read(data, out=out)
+            assert np.array_equal(out, whole)
