@@ -150,7 +150,7 @@ functions! {
     H5Dget_chunk_index_type: fn(Hid, *mut c_int) -> Herr;
     H5Dget_num_chunks: fn(Hid, Hid, *mut u64) -> Herr;
     H5Dget_chunk_info: fn(Hid, Hid, u64, *mut u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
-    H5Dget_chunk_info_by_coord: fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+    H5Dget_chunk_storage_size: fn(Hid, *const u64, *mut u64) -> Herr;
     H5Dget_space_status: fn(Hid, *mut c_int) -> Herr;
     H5Dread: fn(Hid, Hid, Hid, Hid, Hid, *mut c_void) -> Herr;
     H5Dwrite_chunk: fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
@@ -197,6 +197,7 @@ functions! {
     H5Pget_link_creation_order: fn(Hid, *mut c_uint) -> Herr;
     H5Pget_link_phase_change: fn(Hid, *mut c_uint, *mut c_uint) -> Herr;
     H5Pget_nfilters: fn(Hid) -> c_int;
+    H5Pget_chunk_opts: fn(Hid, *mut c_uint) -> Herr;
     H5Pget_userblock: fn(Hid, *mut u64) -> Herr;
     H5Pget_virtual_count: fn(Hid, *mut usize) -> Herr;
     H5Pget_virtual_filename: fn(Hid, usize, *mut c_char, usize) -> isize;

@@ -87,12 +87,9 @@ impl<'a> Field<'a> {
             let name = if name.starts_with("filter") { String::new() } else { format!(" ({name})") };
             return unfit(format!("needs filter {id}{name}, which HDF5 does not find"));
         }
-        let is_chunked = layout == abi::CHUNKED;
-        if is_chunked && has_wrong_places(&dataset, &space)? {
-            return unfit(WRONG_PLACES.into());
-        }
         let dims = lengths(&space)?;
         let size = size_of_type(&file_type)? as u64;
+        let is_chunked = layout == abi::CHUNKED;
         let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
         let name = object.name();
         Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
@@ -108,9 +105,6 @@ impl<'a> Field<'a> {
         let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
         if h5!(hdf5, H5Pget_layout(properties.id))? != abi::CHUNKED || filters(&properties)?.is_empty() {
             return Ok(None);
-        }
-        if has_wrong_places(&dataset, &space)? {
-            return Err(format!("{}: {WRONG_PLACES}", object.name()));
         }
         let (dims, size) = (lengths(&space)?, size_of_type(&file_type)? as u64);
         let stored = Stored {
@@ -233,24 +227,6 @@ pub fn size_of_type(kind: &Id) -> Result<usize, String> {
         0 => Err(kind.hdf5.complaint("H5Tget_size")),
         size => Ok(size),
     }
-}
-
-/// Why a dataset is left alone for which HDF5 answers wrongly.
-const WRONG_PLACES: &str = "HDF5 tells wrong places of chunks where the one unlimited dimension is not the first \
-                            and the file has the latest format; write it anew in the earliest format";
-
-/// Whether HDF5 tells wrong places and sizes of its chunks (1.10 to 2.0): those of an extensible array whose unlimited
-/// dimension is not the first.
-fn has_wrong_places(dataset: &Id, space: &Id) -> Result<bool, String> {
-    const EXTENSIBLE_ARRAY: c_int = 4;
-    let rank = lengths(space)?.len();
-    let (mut index, mut dims, mut most) = (0, vec![0; rank], vec![0; rank]);
-    h5!(space.hdf5, H5Sget_simple_extent_dims(space.id, dims.as_mut_ptr(), most.as_mut_ptr()))?;
-    if !most.iter().skip(1).any(|most| *most == u64::MAX) {
-        return Ok(false);
-    }
-    h5!(dataset.hdf5, H5Dget_chunk_index_type(dataset.id, &raw mut index))?;
-    Ok(index == EXTENSIBLE_ARRAY)
 }
 
 /// The lengths of a simple space.

@@ -44,9 +44,12 @@ impl Field<'_> {
         if count == all.total() {
             return all.listed();
         }
-        let starts = match self.walk()? {
-            Some(starts) if self.are_starts(&starts, count) => starts,
-            _ => self.ask_for_each(count)?,
+        let starts = match self.has_wrong_places()? {
+            true => self.ask_everywhere(count)?,
+            false => match self.walk()? {
+                Some(starts) if self.are_starts(&starts, count) => starts,
+                _ => self.ask_for_each(count)?,
+            },
         };
         check_room(starts.len() as u64 / rank.max(1) as u64, rank)?;
         let inside = |start: &&[u64]| start.iter().zip(&self.dims).all(|(at, len)| at < len);
@@ -111,8 +114,31 @@ impl Field<'_> {
         starts.chunks(rank).all(fits) && count == (starts.len() / rank) as u64
     }
 
-    /// How many chunks are stored.
-    fn count_stored(&self) -> Result<u64, String> {
+    /// Whether HDF5 lists its chunks at wrong places (1.10 to 2.2): those of an extensible array whose unlimited
+    /// dimension is not the first.
+    fn has_wrong_places(&self) -> Result<bool, String> {
+        const EXTENSIBLE_ARRAY: c_int = 4;
+        let (hdf5, rank) = (self.dataset.hdf5, self.dims.len());
+        let space = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
+        let (mut index, mut dims, mut most) = (0, vec![0; rank], vec![0; rank]);
+        h5!(hdf5, H5Sget_simple_extent_dims(space.id, dims.as_mut_ptr(), most.as_mut_ptr()))?;
+        h5!(hdf5, H5Dget_chunk_index_type(self.dataset.id, &raw mut index))?;
+        Ok(index == EXTENSIBLE_ARRAY && most.first() != Some(&u64::MAX))
+    }
+
+    /// Where chunks start, asked for at each place where one may be.
+    fn ask_everywhere(&self, count: u64) -> Result<Vec<u64>, String> {
+        check_room(count, self.dims.len())?;
+        let all = self.blocks_of_all_chunks().map(|block| block.start);
+        let starts: Vec<Vec<u64>> = all.filter(|start| self.told_bytes(start).is_some()).collect();
+        match starts.len() as u64 >= count {
+            true => Ok(starts.concat()),
+            false => Err(format!("{}: HDF5 finds {} of its {count} chunks", self.name, starts.len())),
+        }
+    }
+
+    /// How many chunks are stored: an error if the index cannot be read.
+    pub(super) fn count_stored(&self) -> Result<u64, String> {
         let hdf5 = self.dataset.hdf5;
         let (space, mut count) = (h5_id!(hdf5, H5Dget_space(self.dataset.id))?, 0);
         h5!(hdf5, H5Dget_num_chunks(self.dataset.id, space.id, &raw mut count)).map(|_| count)

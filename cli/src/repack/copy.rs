@@ -252,7 +252,7 @@ impl<'a> Copy<'a> {
             Some(params) => self.empty(old, kind, &converted_properties(field, params)?, place)?,
             None => self.restored(old, kind, place)?,
         };
-        let by_threads = Rim::of(field).bytes() >= FEW_BYTES;
+        let by_threads = Rim::of(field).bytes() >= FEW_BYTES && !field.has_plain_rim()?;
         match by_threads && params.is_some() {
             true => write_chunks(field, &new, progress)?,
             false => write_blocks(field, &new, progress)?,

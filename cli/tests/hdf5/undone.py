@@ -1,5 +1,7 @@
 """`sleek repack` where other filters, or this one, were there before; what it leaves exact."""
 
+import ctypes
+
 from command import as_json, fails, filters_of, h5py, has, lacks, line, main, make, np, of, run, same, scenario, sleek, told
 
 from scenarios import LOSSLESS, MANDATORY, create, opts
@@ -268,20 +270,81 @@ def rounded_twice_and_undone():
     fails("show --text old.h5:none", "has no element to be shown: its dimensions are [0, 5]")
 
 
+def everything_of(name, values):
+    """Each way that values of the variable v leave a file, also into others."""
+    sleek(f"decompress -qf {name}:v all.npy")
+    sleek(f"decompress -qf --stride 2 {name}:v part.npy")
+    sleek(f"decompress -qf {name} undone.h5")
+    sleek(f"repack -qf --lossless --even-if-larger --verify {name} packed.h5")
+    sleek(f"test {name}")
+    assert np.load("all.npy").tobytes() == values.tobytes()
+    assert np.load("part.npy").tobytes() == values[tuple(slice(None, None, 2) for _ in values.shape)].tobytes()
+    for file in "undone.h5", "packed.h5":
+        with h5py.File(file) as f:
+            assert f["v"][...].tobytes() == values.tobytes(), file
+        sleek(f"verify -q {name} {file}")
+
+
 @scenario
 def wrong_places_of_chunks():
-    """Where HDF5 tells wrong places of chunks no value is taken from there; with the unlimited dimension first all is as ever."""
-    y = np.random.default_rng(3).normal(size=(9, 21, 14)).astype("f4")
-    for name, shape in ("wrong.h5", (9, None, 14)), ("right.h5", (None, 21, 14)):
-        with h5py.File(name, "w", libver=("v110", "v110")) as f:
-            f.create_dataset("v", data=y, chunks=(7, 12, 5), maxshape=shape, compression=47474, compression_opts=opts(LOSSLESS))
-    for request in "decompress -q wrong.h5:v v.npy", "stats wrong.h5:v":
-        fails(request, "HDF5 tells wrong places of chunks")
-    sleek("decompress -q wrong.h5 new.h5")
-    sleek("repack -q --lossless wrong.h5 packed.h5")
-    sleek("decompress -q right.h5:v v.npy")
-    with h5py.File("new.h5") as a, h5py.File("packed.h5") as b:
-        assert all(f["v"][...].tobytes() == y.tobytes() for f in (a, b)) and np.load("v.npy").tobytes() == y.tobytes()
+    """Where one dimension is unlimited and not the first, HDF5 lists chunks at wrong places: nothing is taken from there."""
+    random = np.random.default_rng(3)
+    for limits in (9, None, 14), (9, 30, None), (None, 21, 14):
+        for written in (...,), (slice(7, None), slice(0, 12), slice(0, 5)), (slice(0, 7), slice(12, None)), (slice(0, 0),):
+            for kind in "none", "gzip", "sleek", "bytes":
+                y = random.normal(size=(9, 21, 14)).astype("f4")
+                how = {"compression": "gzip"} if kind == "gzip" else {}
+                if kind in ("sleek", "bytes"):
+                    how = {"compression": 47474, "compression_opts": opts(LOSSLESS)}
+                for name, version in ("old.h5", "v110"), ("twin.h5", "earliest"):
+                    with h5py.File(name, "w", libver=(version, "v110")) as f:
+                        v = f.create_dataset("v", y.shape, "S4" if kind == "bytes" else "f4", chunks=(7, 12, 5), maxshape=limits, **how)
+                        v[written] = y.astype(v.dtype)[written]
+                with h5py.File("twin.h5") as f:
+                    values = f["v"][...]
+                if kind != "bytes":
+                    everything_of("old.h5", values)
+                    old, twin = (as_json(f"stats --json {name}:v") for name in ("old.h5", "twin.h5"))
+                    assert {**old, "name": 0} == {**twin, "name": 0}
+                    continue
+                sleek("test old.h5")
+                sleek("decompress -qf old.h5 undone.h5")
+                with h5py.File("undone.h5") as f:
+                    assert f["v"][...].tobytes() == values.tobytes() and filters_of(f["v"]) == []
+
+
+@scenario
+def damage_is_no_missing_chunk():
+    """Where the list of chunks is damaged nothing counts as never written."""
+    with h5py.File("old.h5", "w", libver=("v110", "v110")) as f:
+        f.create_dataset("v", data=np.ones((40, 400), "f4"), chunks=(2, 2), maxshape=(40, None), compression="gzip")
+    whole = open("old.h5", "rb").read()
+    for at in whole.rindex(b"EADB"), whole.rindex(b"EASB"), whole.rindex(b"EAIB"):
+        with open("old.h5", "wb") as f:
+            f.write(whole[: at + 20] + bytes([whole[at + 20] ^ 255]) + whole[at + 21 :])
+        for request in "decompress -q old.h5:v x.npy", "decompress -q --stride 2 old.h5:v x.npy", "decompress -q old.h5 x.h5", "stats old.h5:v", "test old.h5":
+            fails(request, "")
+
+
+@scenario
+def chunks_at_the_rim_without_filters():
+    """HDF5 stores chunks of which only a part lies in the dataset plain, if it is asked to, and says so of none."""
+    library = next(line.split()[-1] for line in open("/proc/self/maps") if "h5py.libs/libhdf5-" in line)
+    set_options = ctypes.CDLL(library).H5Pset_chunk_opts
+    set_options.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    y = np.random.default_rng(4).normal(size=(300, 200)).astype("f4")
+    for chain in (2,), (1,), (2, 1), (47474,):
+        with h5py.File("old.h5", "w", libver=("v110", "v110")) as f:
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((128, 128))
+            for code in chain:
+                creation.set_filter(code, 0, {1: (1,), 2: (4,), 47474: opts(LOSSLESS)}[code])
+            assert set_options(creation.id, 2) >= 0
+            space, kind = h5py.h5s.create_simple(y.shape), h5py.h5t.py_create(y.dtype)
+            h5py.h5d.create(f.id, b"v", kind, space, creation).write(h5py.h5s.ALL, h5py.h5s.ALL, y)
+        everything_of("old.h5", y)
+        stats = as_json("stats --json old.h5:v")
+        assert (stats["min"], stats["max"]) == (y.min(), y.max())
 
 
 if __name__ == "__main__":
