@@ -1,7 +1,7 @@
 //! What a file holds: objects, and the links that name them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
 use super::abi::{self, Herr};
 use super::{Id, c_string, h5, h5_id};
@@ -136,6 +136,26 @@ impl Contents {
         }
         Ok(())
     }
+}
+
+/// Shows a type, and all types that it is made of.
+pub fn each_type(kind: &Id, see: &mut impl FnMut(&Id) -> Result<(), String>) -> Result<(), String> {
+    let hdf5 = kind.hdf5;
+    see(kind)?;
+    match h5!(hdf5, H5Tget_class(kind.id))? {
+        abi::COMPOUND => {
+            let members = h5!(hdf5, H5Tget_nmembers(kind.id))? as c_uint;
+            (0..members).try_for_each(|i| each_type(&h5_id!(hdf5, H5Tget_member_type(kind.id, i))?, see))
+        }
+        abi::ARRAY | abi::VARIABLE => each_type(&h5_id!(hdf5, H5Tget_super(kind.id))?, see),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a type is one of strings of any length.
+pub fn is_variable_text(kind: &Id) -> Result<bool, String> {
+    let is_text = h5!(kind.hdf5, H5Tget_class(kind.id))? == abi::STRING;
+    Ok(is_text && h5!(kind.hdf5, H5Tis_variable_str(kind.id))? > 0)
 }
 
 pub fn open_object<'a>(at: &Id<'a>, path: &CStr) -> Result<Id<'a>, String> {

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_void};
 use super::new_file::Copy;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::size_of_type;
-use crate::hdf5::object::{ObjectKind, attribute_names, open_object};
+use crate::hdf5::object::{ObjectKind, attribute_names, each_type, is_variable_text, open_object};
 use crate::hdf5::{Id, h5, h5_id};
 
 /// Gives every object of the new file what the old one's has: attributes, comment, data with references, and those of
@@ -97,26 +97,12 @@ pub fn has_variable_fill(dataset: &Id, kind: &Id) -> Result<bool, String> {
     let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
     let mut defined = 0;
     h5!(hdf5, H5Pfill_value_defined(properties.id, &raw mut defined))?;
-    Ok(defined == abi::FILL_USER_DEFINED && has_variable_parts(kind)?)
-}
-
-fn has_variable_parts(kind: &Id) -> Result<bool, String> {
-    let hdf5 = kind.hdf5;
-    match h5!(hdf5, H5Tget_class(kind.id))? {
-        abi::VARIABLE => Ok(true),
-        abi::STRING => Ok(h5!(hdf5, H5Tis_variable_str(kind.id))? > 0),
-        abi::ARRAY => has_variable_parts(&h5_id!(hdf5, H5Tget_super(kind.id))?),
-        abi::COMPOUND => {
-            let members = h5!(hdf5, H5Tget_nmembers(kind.id))? as u32;
-            for i in 0..members {
-                if has_variable_parts(&h5_id!(hdf5, H5Tget_member_type(kind.id, i))?)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        }
-        _ => Ok(false),
-    }
+    let mut has_variable_parts = false;
+    each_type(kind, &mut |part| {
+        has_variable_parts |= h5!(hdf5, H5Tget_class(part.id))? == abi::VARIABLE || is_variable_text(part)?;
+        Ok(())
+    })?;
+    Ok(defined == abi::FILL_USER_DEFINED && has_variable_parts)
 }
 
 /// Elements of any type as HDF5 puts them into memory.

@@ -1,7 +1,7 @@
 //! `sleek verify` of two HDF5 files: each dataset of the first with the one of its name in the second.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
 
 use super::Args;
@@ -9,7 +9,7 @@ use super::pair::{Pair, types_in_words};
 use super::report::{FieldVerdict, Judged, Report};
 use crate::hdf5::dataset::{Field, encoded, lengths, size_of_type};
 use crate::hdf5::filters::missing_filter;
-use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
+use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, each_type, is_variable_text, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id, split};
 use crate::io::zeroed;
 use crate::progress::Progress;
@@ -177,9 +177,7 @@ fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String>
         }));
     }
     // Two types are equal to HDF5 in whatever character sets their strings of any length are.
-    let [mut a, mut b] = [Vec::new(), Vec::new()];
-    character_sets(&old, &mut a)?;
-    character_sets(&new, &mut b)?;
+    let (a, b) = (character_sets(&old)?, character_sets(&new)?);
     if let Some((a, b)) = a.iter().zip(&b).find(|(a, b)| a != b) {
         return Ok(Some(format!("has strings in {}, in the second file in {}", set_name(*a), set_name(*b))));
     }
@@ -200,19 +198,15 @@ fn type_and_shape<'a>(file: &Id<'a>, object: &Object) -> Result<(Id<'a>, String)
 }
 
 /// The character sets of the strings of any length in a type, in its order.
-fn character_sets(kind: &Id, sets: &mut Vec<c_int>) -> Result<(), String> {
-    let hdf5 = kind.hdf5;
-    match h5!(hdf5, H5Tget_class(kind.id))? {
-        abi::STRING if h5!(hdf5, H5Tis_variable_str(kind.id))? > 0 => sets.push(h5!(hdf5, H5Tget_cset(kind.id))?),
-        abi::COMPOUND => {
-            for member in 0..h5!(hdf5, H5Tget_nmembers(kind.id))? {
-                character_sets(&h5_id!(hdf5, H5Tget_member_type(kind.id, member as c_uint))?, sets)?;
-            }
+fn character_sets(kind: &Id) -> Result<Vec<c_int>, String> {
+    let mut sets = Vec::new();
+    each_type(kind, &mut |part| {
+        if is_variable_text(part)? {
+            sets.push(h5!(part.hdf5, H5Tget_cset(part.id))?);
         }
-        abi::ARRAY | abi::VARIABLE => character_sets(&h5_id!(hdf5, H5Tget_super(kind.id))?, sets)?,
-        _ => {}
-    }
-    Ok(())
+        Ok(())
+    })?;
+    Ok(sets)
 }
 
 fn set_name(set: c_int) -> String {
@@ -289,7 +283,7 @@ fn read(file: &Id, object: &Object) -> Result<Option<Values>, String> {
     let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
     let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
     let is_text = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING;
-    if is_text && h5!(hdf5, H5Tis_variable_str(kind.id))? > 0 {
+    if is_variable_text(&kind)? {
         return texts(&dataset, &kind, &space, count).map(|texts| Some(Values::Texts(texts)));
     }
     // A compound may have strings of variable length in it, which HDF5 tells as strings.

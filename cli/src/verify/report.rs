@@ -130,26 +130,24 @@ impl Judged {
 }
 
 pub struct Report {
-    datasets: Vec<(String, FieldVerdict)>,
-    /// Of those of floats, if they are asked for.
-    figures: Vec<(String, Figures)>,
+    /// Of those of floats with figures, if they are asked for.
+    datasets: Vec<(String, FieldVerdict, Option<Figures>)>,
     limits: Limits,
 }
 
 impl Report {
     /// Nothing yet, to be held to these limits.
     pub fn new(limits: Limits) -> Report {
-        Report { datasets: Vec::new(), figures: Vec::new(), limits }
+        Report { datasets: Vec::new(), limits }
     }
 
     pub fn add(&mut self, name: String, verdict: FieldVerdict, figures: Option<Figures>) {
-        self.figures.extend(figures.map(|figures| (name.clone(), figures)));
-        self.datasets.push((name, verdict));
+        self.datasets.push((name, verdict, figures));
     }
 
     /// Those that were taken.
     pub fn figures(&self) -> impl Iterator<Item = &Figures> + Clone {
-        self.figures.iter().map(|(_, figures)| figures)
+        self.datasets.iter().filter_map(|(.., figures)| figures.as_ref())
     }
 
     /// Whether all figures are within their limits.
@@ -159,7 +157,7 @@ impl Report {
 
     /// Whether nothing is broken.
     pub fn kept(&self) -> bool {
-        self.datasets.iter().all(|(_, verdict)| verdict.is_kept())
+        self.datasets.iter().all(|(_, verdict, _)| verdict.is_kept())
     }
 
     pub fn show(&self, as_json: bool) {
@@ -171,15 +169,15 @@ impl Report {
 
     fn print(&self) {
         let widest =
-            self.datasets.iter().map(|(name, _)| printable(name).chars().count()).max().unwrap_or(0).clamp(7, 40);
-        for (name, verdict) in &self.datasets {
+            self.datasets.iter().map(|(name, ..)| printable(name).chars().count()).max().unwrap_or(0).clamp(7, 40);
+        for (name, verdict, _) in &self.datasets {
             let line = format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words()));
             say!("{}", line.trim_end());
         }
         let names = ["identical", "within bound", "no bound", BROKEN, "extra", "not compared"];
-        let counts = names.map(|name| (name, self.datasets.iter().filter(|(_, v)| v.name() == name).count()));
+        let counts = names.map(|name| (name, self.datasets.iter().filter(|(_, v, _)| v.name() == name).count()));
         let counts = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
-        if !self.figures.is_empty() {
+        if self.figures().next().is_some() {
             self.print_figures(widest);
         }
         say!(
@@ -193,26 +191,27 @@ impl Report {
     fn print_figures(&self, widest: usize) {
         let head: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figure.names()[2])).collect();
         say!("\n{:<widest$} {head}", "figures");
-        for (name, figures) in &self.figures {
+        let each = || self.datasets.iter().filter_map(|(name, _, figures)| Some((name, figures.as_ref()?)));
+        for (name, figures) in each() {
             let cells: String = Figure::ALL.iter().map(|figure| format!("{:>13}", figures.words(*figure))).collect();
             say!("{:<widest$} {cells}", printable(name));
         }
         say!("");
-        for (name, figures) in &self.figures {
+        for (name, figures) in each() {
             let missed = self.limits.missed(figures);
             missed.iter().for_each(|missed| say!("{:<widest$} MISSED        {missed}", printable(name)));
         }
     }
 
     pub fn to_json(&self) -> Value {
-        let mut each: Vec<Value> = self.datasets.iter().map(|(_, verdict)| verdict.to_json()).collect();
-        each.iter_mut().zip(&self.datasets).for_each(|(of, (name, _))| of["name"] = json!(name));
-        for (name, figures) in &self.figures {
-            let of = each.iter_mut().find(|of| of["name"] == name.as_str());
-            of.into_iter().for_each(|of| {
+        let each = self.datasets.iter().map(|(name, verdict, figures)| {
+            let mut of = verdict.to_json();
+            of["name"] = json!(name);
+            if let Some(figures) = figures {
                 (of["quality"], of["missed"]) = (figures.to_json(), json!(self.limits.missed(figures)));
-            });
-        }
-        json!({"kept": self.kept(), "met": self.met(), "datasets": each})
+            }
+            of
+        });
+        json!({"kept": self.kept(), "met": self.met(), "datasets": each.collect::<Vec<_>>()})
     }
 }

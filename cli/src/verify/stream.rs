@@ -60,31 +60,29 @@ fn figures(args: &Args, report: &Report) -> Result<Option<Figures>, String> {
         quality
     };
     let mut all = new();
-    let sides = Sides::new(Input::open(&args.original)?, Input::open(&args.compressed)?, args.verbosity.quiet)?;
+    let sides = [Input::open(&args.original)?, Input::open(&args.compressed)?];
     let largest_plane = if wanted.contains(&Figure::Dssim) { PLANE_ELEMENTS } else { PART_ELEMENTS as u64 };
-    sides.each(largest_plane, work, |part| all.join(&part))?;
+    each(sides, args.verbosity.quiet, largest_plane, work, |part| all.join(&part))?;
     let figures = all.figures(difference.figures());
     args.limits.expect_told(std::iter::once(&figures))?;
     Ok(Some(figures))
 }
 
 fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
-    let sides = Sides::new(original, compressed, quiet)?;
     let mut difference = Difference::default();
     let work = |part: &StreamPart| {
         let limit = promise::limit_of(bound(part.header));
         Difference::of(&part.rule(), limit, part.original, part.restored, |n| vec![part.first + n])
     };
-    let Seen { header, original_bytes, restored_bytes, compressed_bytes } =
-        sides.each(PART_ELEMENTS as u64, work, |part| difference.join(&part))?;
+    let seen = each([original, compressed], quiet, PART_ELEMENTS as u64, work, |part| difference.join(&part))?;
+    let (bound, Seen { original_bytes, restored_bytes, .. }) = (bound(&seen.header), &seen);
     let verdict = match original_bytes == restored_bytes {
         true => {
-            let bound = bound(&header);
             FieldVerdict::Judged(Judged { mode: bound.mode(), promise: promise::in_words(bound), difference }.into())
         }
         false => FieldVerdict::Broken(format!("{original_bytes} bytes, the compressed file restores {restored_bytes}")),
     };
-    Ok(Report { header, original_bytes, compressed_bytes, verdict })
+    Ok(Report { seen, verdict })
 }
 
 /// Dimensions of a part that is of whole planes.
@@ -122,15 +120,6 @@ fn least_part(header: &Header, largest: u64) -> Vec<u64> {
     }
 }
 
-/// An array and its compressed file.
-struct Sides {
-    name: String,
-    original: Input,
-    npy: Option<npy::Head>,
-    reader: FrameReader,
-    progress: Progress,
-}
-
 /// What was compared.
 struct Seen {
     /// Of the first stream; what was asked for is the same in all of them.
@@ -140,75 +129,60 @@ struct Seen {
     compressed_bytes: u64,
 }
 
-impl Sides {
-    fn new(mut original: Input, compressed: Input, quiet: bool) -> Result<Sides, String> {
-        Ok(Sides {
-            name: compressed.name.clone(),
-            npy: npy::head(&mut original)?,
-            original,
-            progress: Progress::new("comparing", compressed.bytes, quiet),
-            reader: FrameReader::new(compressed),
-        })
-    }
-
-    /// Shows every part to `work`, which any thread does, and what comes of it to `take`, in order.
-    fn each<T: Send>(
-        mut self,
-        largest_plane: u64,
-        work: impl Fn(&StreamPart) -> T + Sync,
-        mut take: impl FnMut(T),
-    ) -> Result<Seen, String> {
-        let (mut frame, mut original, mut restored) = (Block::default(), Block::default(), Block::default());
-        let (mut seen, mut elements): (Option<Seen>, u64) = (None, 0);
-        while self.reader.next(&mut frame)? {
-            let header = frames::header(&frame)?;
-            if let Some(head) = self.npy.take() {
-                head.check_elements(&header, &self.name)?;
-                head.place(&mut self.original)?;
-            }
-            self.progress.add(header.stream_bytes);
-            let new = || Seen { header: header.clone(), original_bytes: 0, restored_bytes: 0, compressed_bytes: 0 };
-            let seen = seen.get_or_insert_with(new);
-            seen.compressed_bytes += header.stream_bytes;
-            let (size, least) = (header.layout.dtype.size(), least_part(&header, largest_plane));
-            let row: u64 = least[1..].iter().product();
-            let least_bytes = (least[0] * row) as usize * size;
-            let step = (PART_ELEMENTS * size / least_bytes).max(1) * least_bytes;
-            for piece in frames::pieces_of(&header, (FRAME_BYTES / step).max(1) * step) {
-                piece.restore(&frame, &mut restored).map_err(|e| format!("{}: {e}", self.name))?;
-                let bytes = restored.data().len();
-                seen.restored_bytes += bytes as u64;
-                seen.original_bytes += self.original.fill(&mut original, bytes)? as u64;
-                let parts = original.data().chunks(step).zip(restored.data().chunks(step)).enumerate();
-                let part = |(n, (original, restored)): &(usize, (&[u8], &[u8]))| {
-                    let mut shape = least.clone();
-                    shape[0] = (restored.len() / size) as u64 / row;
-                    work(&StreamPart {
-                        header: &header,
-                        first: elements + (n * step / size) as u64,
-                        shape,
-                        original,
-                        restored,
-                    })
-                };
-                in_order(parts, |_| Ok(()), |each, ()| Ok(part(each)), |_, done| done.map(&mut take))?;
-                elements += (bytes / size) as u64;
-            }
+/// Shows every part of an array and its compressed file to `work`, which any thread does, and what comes of it to
+/// `take`, in order.
+fn each<T: Send>(
+    [mut original, compressed]: [Input; 2],
+    quiet: bool,
+    largest_plane: u64,
+    work: impl Fn(&StreamPart) -> T + Sync,
+    mut take: impl FnMut(T),
+) -> Result<Seen, String> {
+    let (name, mut npy) = (compressed.name.clone(), npy::head(&mut original)?);
+    let mut progress = Progress::new("comparing", compressed.bytes, quiet);
+    let mut reader = FrameReader::new(compressed);
+    let (mut frame, mut here, mut back) = (Block::default(), Block::default(), Block::default());
+    let (mut seen, mut elements): (Option<Seen>, u64) = (None, 0);
+    while reader.next(&mut frame)? {
+        let header = frames::header(&frame)?;
+        if let Some(head) = npy.take() {
+            head.check_elements(&header, &name)?;
+            head.place(&mut original)?;
         }
-        let mut seen = seen.ok_or_else(|| format!("{}: holds no stream", self.name))?;
-        // Bytes that no stream has count too.
-        while self.original.fill(&mut original, FRAME_BYTES)? > 0 {
-            seen.original_bytes += original.data().len() as u64;
+        progress.add(header.stream_bytes);
+        let new = || Seen { header: header.clone(), original_bytes: 0, restored_bytes: 0, compressed_bytes: 0 };
+        let seen = seen.get_or_insert_with(new);
+        seen.compressed_bytes += header.stream_bytes;
+        let (size, least) = (header.layout.dtype.size(), least_part(&header, largest_plane));
+        let row: u64 = least[1..].iter().product();
+        let least_bytes = (least[0] * row) as usize * size;
+        let step = (PART_ELEMENTS * size / least_bytes).max(1) * least_bytes;
+        for piece in frames::pieces_of(&header, (FRAME_BYTES / step).max(1) * step) {
+            piece.restore(&frame, &mut back).map_err(|e| format!("{name}: {e}"))?;
+            let bytes = back.data().len();
+            seen.restored_bytes += bytes as u64;
+            seen.original_bytes += original.fill(&mut here, bytes)? as u64;
+            let parts = here.data().chunks(step).zip(back.data().chunks(step)).enumerate();
+            let part = |(n, (original, restored)): &(usize, (&[u8], &[u8]))| {
+                let mut shape = least.clone();
+                shape[0] = (restored.len() / size) as u64 / row;
+                let first = elements + (n * step / size) as u64;
+                work(&StreamPart { header: &header, first, shape, original, restored })
+            };
+            in_order(parts, |_| Ok(()), |each, ()| Ok(part(each)), |_, done| done.map(&mut take))?;
+            elements += (bytes / size) as u64;
         }
-        Ok(seen)
     }
+    let mut seen = seen.ok_or_else(|| format!("{name}: holds no stream"))?;
+    // Bytes that no stream has count too.
+    while original.fill(&mut here, FRAME_BYTES)? > 0 {
+        seen.original_bytes += here.data().len() as u64;
+    }
+    Ok(seen)
 }
 
 struct Report {
-    /// Of the first stream; what was asked for is the same in all of them.
-    header: Header,
-    original_bytes: u64,
-    compressed_bytes: u64,
+    seen: Seen,
     verdict: FieldVerdict,
 }
 
@@ -216,20 +190,20 @@ impl Report {
     fn to_json(&self) -> Value {
         let mut all = self.verdict.to_json();
         all["kept"] = json!(self.verdict.is_kept());
-        all["dtype"] = json!(self.header.layout.dtype.name());
-        all["bound"] = json!(self.header.bound);
-        all["original_bytes"] = json!(self.original_bytes);
-        all["compressed_bytes"] = json!(self.compressed_bytes);
-        all["ratio"] = json!(self.original_bytes as f64 / self.compressed_bytes as f64);
+        all["dtype"] = json!(self.seen.header.layout.dtype.name());
+        all["bound"] = json!(self.seen.header.bound);
+        all["original_bytes"] = json!(self.seen.original_bytes);
+        all["compressed_bytes"] = json!(self.seen.compressed_bytes);
+        all["ratio"] = json!(self.seen.original_bytes as f64 / self.seen.compressed_bytes as f64);
         all
     }
 
     fn print(&self) {
         let row = |label: &str, value: String| say!("{label:<17}{value}");
-        row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
-        row("ratio", ratio(self.original_bytes, self.compressed_bytes));
+        row("size", format!("{} -> {}", bytes(self.seen.original_bytes), bytes(self.seen.compressed_bytes)));
+        row("ratio", ratio(self.seen.original_bytes, self.seen.compressed_bytes));
         if let Some(Judged { difference: d, .. }) = self.verdict.judged() {
-            row("elements", format!("{} {}", d.count, self.header.layout.dtype.name()));
+            row("elements", format!("{} {}", d.count, self.seen.header.layout.dtype.name()));
             row("RMS error", figure(d.rms()));
             row("PSNR", if d.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", d.psnr()) });
             row("NaN and infinite", d.special.to_string());
