@@ -22,9 +22,8 @@ pub struct Dataset {
     pub stored_bytes: u64,
     /// What SLEEK was asked for, if it is among the filters.
     pub request: Option<Params>,
-    pub missing: Vec<f64>,
-    /// Those of them that nobody named.
-    pub found: Vec<f64>,
+    /// Each with whether nobody named it.
+    pub missing: Vec<(f64, bool)>,
     /// Chunks that were written.
     pub chunks: u64,
     pub coded: Coded,
@@ -61,7 +60,6 @@ impl Dataset {
             stored_bytes: field.stored_bytes(),
             request: request.map_err(|e| e.to_string())?,
             missing: missing(field, coded.info.as_ref()),
-            found: found(field, coded.info.as_ref()),
             chunks: chunks.len() as u64,
             filters,
             coded,
@@ -94,38 +92,27 @@ fn dtype(field: &Field) -> String {
     }
 }
 
-/// The missing values that nobody named and that the filter found.
-fn found(field: &Field, info: Option<&Info>) -> Vec<f64> {
-    let bits = info.map_or(&[][..], |info| &info.missing.bits()[info.missing.told().len()..]);
-    each_once(bits.iter().map(|bits| field.stored.dtype.number(*bits)))
-}
-
-/// Numbers that are written alike once, as all NaN are.
-fn each_once(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
-    numbers.fold(Vec::new(), |mut all, number| {
-        if !has(&all, number) {
-            all.push(number);
-        }
-        all
-    })
-}
-
-/// Whether a number is there, or a NaN.
-pub fn has(numbers: &[f64], number: f64) -> bool {
-    numbers.iter().any(|known| known.to_bits() == number.to_bits() || known.is_nan() && number.is_nan())
-}
-
 /// The missing values that the streams know, else those that the dataset declares.
-fn missing(field: &Field, info: Option<&Info>) -> Vec<f64> {
+fn missing(field: &Field, info: Option<&Info>) -> Vec<(f64, bool)> {
     let dtype = field.stored.dtype;
     if let Some(info) = info.filter(|info| !info.missing.is_empty()) {
-        return each_once(info.missing.bits().iter().map(|bits| dtype.number(*bits)));
+        let told = info.missing.told().len();
+        let mut all: Vec<(f64, bool)> = Vec::new();
+        for (k, bits) in info.missing.bits().iter().enumerate() {
+            let number = dtype.number(*bits);
+            // NaN are written alike, whatever their bits.
+            if !all.iter().any(|(known, _)| known.to_bits() == number.to_bits() || known.is_nan() && number.is_nan()) {
+                all.push((number, k >= told));
+            }
+        }
+        return all;
     }
     if !dtype.is_float() {
         return Vec::new();
     }
     let declared = field.dataset.hdf5.forgive(field.declared(&Default::default()));
-    declared.and_then(|d| d.missing.numbers(dtype).ok()).unwrap_or_default()
+    let numbers = declared.and_then(|d| d.missing.numbers(dtype).ok()).unwrap_or_default();
+    numbers.into_iter().map(|number| (number, false)).collect()
 }
 
 impl Coded {

@@ -75,18 +75,18 @@ fn to_json(info: &Info, frames: u64) -> Value {
         "step": info.step,
         "profile": info.profile.name(),
         "frames": frames,
-        "chunks": counts(kinds(info)),
+        "chunks": counts(info),
     })
 }
 
 /// The chunks of each kind.
-pub fn kinds(info: &Info) -> impl Iterator<Item = (&'static str, u64)> + Clone + use<> {
+fn kinds(info: &Info) -> impl Iterator<Item = (&'static str, u64)> {
     CHUNKS.into_iter().zip(info.chunks)
 }
 
-/// A count for each name.
-pub fn counts<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Value {
-    counts.map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
+/// How many chunks there are of each kind.
+pub fn counts(info: &Info) -> Value {
+    kinds(info).map(|(name, n)| (name.to_owned(), json!(n))).collect()
 }
 
 /// Each missing value by its bits and as a number, and whether nobody named it.
@@ -124,7 +124,7 @@ fn print(info: &Info, frames: u64) {
     let codec = format!("{}, profile {}, format version {}", codec_name(info.codec), info.profile.name(), info.version);
     row("codec", &codec);
     row("frames", &frames.to_string());
-    shares("chunks", kinds(info));
+    row("chunks", &format!("{}: {}", info.chunks.iter().sum::<u64>(), shares(info)));
 }
 
 fn row(label: &str, value: &str) {
@@ -148,12 +148,10 @@ pub fn bound(info: &Info) -> String {
     }
 }
 
-/// A count and a share for each kind that occurs.
-fn shares<'a>(label: &str, counts: impl Iterator<Item = (&'a str, u64)> + Clone) {
-    let total: u64 = counts.clone().map(|(_, n)| n).sum();
-    row(label, &total.to_string());
-    for (name, n) in counts.filter(|(_, n)| *n > 0) {
-        let share = 100.0 * n as f64 / total as f64;
-        say!("{:<11}{name:<18}{n:>12}{share:>8.1} %", "");
-    }
+/// The share of each kind of chunks that occurs.
+pub fn shares(info: &Info) -> String {
+    let total: u64 = info.chunks.iter().sum();
+    let each = kinds(info).filter(|(_, n)| *n > 0);
+    let each: Vec<String> = each.map(|(name, n)| format!("{name} {:.1} %", 100.0 * n as f64 / total as f64)).collect();
+    if each.is_empty() { "no values".into() } else { each.join(", ") }
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use sleek::printable::printable;
 
 use super::Args;
-use super::dataset::{Coded, Dataset, has};
-use super::stream::{codec_name, counts, kinds};
+use super::dataset::{Coded, Dataset};
+use super::stream::{codec_name, counts, shares};
 use crate::Outcome;
 use crate::hdf5::about::is_bare_dimension;
 use crate::hdf5::dataset::Field;
@@ -153,9 +153,9 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
     if let Some(info) = &dataset.coded.info {
         how += &format!("; codec {}, profile {}", codec_name(info.codec), info.profile.name());
     }
-    let told = |v: &f64| if has(&dataset.found, *v) { " (found)" } else { "" };
+    let told = |is_found: bool| if is_found { " (found)" } else { "" };
     let missing: Vec<String> =
-        dataset.missing.iter().map(|v| format!("{}{}", text(dataset.element, *v), told(v))).collect();
+        dataset.missing.iter().map(|(v, found)| format!("{}{}", text(dataset.element, *v), told(*found))).collect();
     if !missing.is_empty() {
         how += &format!("{}missing {}", if how.is_empty() { "" } else { "; " }, missing.join(", "));
     }
@@ -166,18 +166,10 @@ fn more_lines(dataset: &Dataset) -> Vec<String> {
         let others = [(plain, "of them plain"), (looked_at - plain - streams, "of them not seen")];
         let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
         let chunks = if dataset.chunks == 1 { "chunk" } else { "chunks" };
-        let kinds = dataset.coded.info.as_ref().map_or(String::new(), |info| format!(": {}", shares(kinds(info))));
+        let kinds = dataset.coded.info.as_ref().map_or(String::new(), |info| format!(": {}", shares(info)));
         lines.push(format!("in {looked_at}{of} {chunks}{}{kinds}", others.collect::<String>()));
     }
     lines
-}
-
-/// The share of each kind that occurs.
-fn shares<'a>(counts: impl Iterator<Item = (&'a str, u64)> + Clone) -> String {
-    let total: u64 = counts.clone().map(|(_, n)| n).sum();
-    let each = counts.filter(|(_, n)| *n > 0);
-    let each: Vec<String> = each.map(|(name, n)| format!("{name} {:.1} %", 100.0 * n as f64 / total as f64)).collect();
-    if each.is_empty() { "no values".into() } else { each.join(", ") }
 }
 
 fn lengths(lens: &[u64]) -> String {
@@ -212,8 +204,8 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
         "stored_bytes": dataset.stored_bytes,
         "ratio": (dataset.stored_bytes > 0).then(|| dataset.raw_bytes as f64 / dataset.stored_bytes as f64),
         "filters": filters,
-        "missing": dataset.missing,
-        "found": dataset.found,
+        "missing": dataset.missing.iter().map(|(v, _)| v).collect::<Vec<_>>(),
+        "found": dataset.missing.iter().filter(|(_, found)| *found).map(|(v, _)| v).collect::<Vec<_>>(),
         "chunks_stored": dataset.chunks,
     });
     of.extend(known.as_object().cloned().unwrap_or_default());
@@ -233,6 +225,6 @@ fn describe(of: &mut Map<String, Value>, dataset: &Dataset) {
     }
     if let Some(info) = &dataset.coded.info {
         of.insert("codec".into(), json!(codec_name(info.codec)));
-        of.insert("chunks".into(), counts(kinds(info)));
+        of.insert("chunks".into(), counts(info));
     }
 }
