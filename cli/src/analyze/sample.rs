@@ -6,6 +6,7 @@ use sleek::bound::sub_down;
 use sleek::{DType, Dims, MissingValues};
 
 use crate::args;
+use crate::decompress::hdf5::field_named;
 use crate::hdf5::coordinates::is_scale;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, ObjectKind};
@@ -99,16 +100,9 @@ impl Sample {
         wanted: usize,
         quiet: bool,
     ) -> Result<Sample, String> {
-        let (name, size) = (plain.dtype.name(), plain.dtype.size());
         let Some(total) = input.bytes else { return Err(format!("{}: a regular file is needed", input.name)) };
-        if !total.is_multiple_of(size as u64) {
-            return Err(format!("{}: {total} bytes are not a whole number of {name} of {size} bytes", input.name));
-        }
-        let count = total / size as u64;
-        if let Some(dims) = plain.dims.filter(|dims| dims.count() != count) {
-            return Err(format!("{}: holds {count} {name} elements; --dims {dims} says {}", input.name, dims.count()));
-        }
-        let missing = fill.named;
+        plain.check_size(&input.name, total)?;
+        let (missing, count) = (fill.named, total / plain.dtype.size() as u64);
         let mut sample = Sample::empty(input.name.clone(), plain.dtype, plain.big_endian, fill, missing, count);
         let piece = plain.piece_bytes();
         let pieces = total.div_ceil(piece as u64);
@@ -238,18 +232,15 @@ fn plain(file: &Path, given: Given) -> Result<Option<(Input, Array)>, String> {
 fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) -> Result<Field<'a>, String> {
     let name = file.display();
     let contents = Contents::read(opened).map_err(|e| format!("{name}: {e}"))?;
-    let datasets = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset);
     if let Some(dataset) = named {
-        let object = &contents.objects[contents.variable(dataset).map_err(|e| format!("{name}: {e}"))?];
-        let path = object.name();
-        return match Field::open(opened, object)? {
-            Ok(field) if field.stored.dtype.is_float() => Ok(field),
-            Ok(field) => Err(format!("{name}:{path}: bounds are for floats, and these are {}", field.stored.what)),
-            Err(why) => Err(format!("{name}:{path}: bounds are for arrays of floats; {why}")),
+        let field = field_named(opened, &contents, dataset).map_err(|e| format!("{name}: {e}"))?;
+        return match field.stored.dtype.is_float() {
+            true => Ok(field),
+            false => Err(format!("{name}:{}: bounds are for floats, and these are {}", field.name, field.stored.what)),
         };
     }
     let mut fields = Vec::new();
-    for object in datasets {
+    for object in contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset) {
         let Ok(field) = Field::open(opened, object)? else { continue };
         if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !is_scale(&field.dataset)? {
             fields.push(field);

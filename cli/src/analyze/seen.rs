@@ -1,11 +1,9 @@
-//! What a sample looks like before anything is measured: how many digits the values have, and how far magnitudes reach.
+//! What a sample looks like before anything is measured: how many digits or bits the values have.
 
 use sleek::DType;
 
 use super::sample::Sample;
 
-/// Magnitudes (without the smallest and the largest twentieth) further apart than this are coefficients that decay.
-const DECADES: f64 = 1e4;
 /// Digits behind the point that are looked for.
 const DECIMALS: i32 = 12;
 /// A value tells of a grid if it could lie in so many places between two points of it.
@@ -42,8 +40,6 @@ impl Grid {
 
 pub struct Seen {
     pub grid: Option<Grid>,
-    /// The largest by the smallest of the magnitudes, without a twentieth of them at either end.
-    decades: f64,
     /// The share of values that are missing, NaN or infinite.
     missing: f64,
     /// How many bits of each mantissa are in use, of how many there are, if the others were rounded away.
@@ -56,30 +52,21 @@ impl Seen {
         let grid = grid(&values, sample.dtype);
         let changes = values.windows(2).filter(|pair| pair[0] != pair[1]).take(FEW).count();
         let bits = bits_in_use(sample.dtype, &values).filter(|_| grid.is_none() && changes == FEW);
-        Seen { grid, decades: decades(&values), missing: 1.0 - values.len() as f64 / count.max(1) as f64, bits }
+        Seen { grid, missing: 1.0 - values.len() as f64 / count.max(1) as f64, bits }
     }
 
     /// Why no bound is advised, where there is more to say than that digits tell none.
     pub fn caution(&self) -> Option<String> {
-        if let Some((used, all)) = self.bits {
-            return Some(format!(
-                "{used} of {all} bits of each mantissa are in use, so the values were rounded before: lossless \
-                 compression takes the others for little, with --profile small for the least"
-            ));
-        }
-        (self.decades > DECADES).then(|| {
-            format!(
-                "magnitudes reach over {:.0} decades, where small values may matter as much as large ones; look at \
-                 the bounds relative to each value",
-                self.decades.log10()
-            )
-        })
+        let (used, all) = self.bits?;
+        Some(format!(
+            "{used} of {all} bits of each mantissa are in use, so the values were rounded before: lossless \
+             compression takes the others for little, with --profile small for the least"
+        ))
     }
 
     pub fn describe(&self) -> Vec<String> {
         let mut words: Vec<String> = self.grid.iter().map(|grid| grid.words()).collect();
         words.extend(self.bits.map(|(used, all)| format!("{used} of {all} bits in use")));
-        words.extend((self.decades > DECADES).then(|| format!("magnitudes over {:.0} decades", self.decades.log10())));
         words.extend((self.missing > 0.0).then(|| format!("{:.2} % missing", 100.0 * self.missing)));
         words
     }
@@ -99,18 +86,6 @@ fn bits_in_use(dtype: DType, values: &[f64]) -> Option<(u32, u32)> {
     };
     let idle = values.iter().filter(|v| v.is_normal()).map(idle).min()?;
     (idle >= IDLE).then_some((all - idle, all))
-}
-
-fn decades(values: &[f64]) -> f64 {
-    let mut magnitudes: Vec<f64> = values.iter().map(|v| v.abs()).filter(|m| *m > 0.0).collect();
-    if magnitudes.len() < FEW {
-        return 1.0;
-    }
-    let mut at = |share: f64| {
-        let place = ((magnitudes.len() - 1) as f64 * share) as usize;
-        *magnitudes.select_nth_unstable_by(place, f64::total_cmp).1
-    };
-    at(0.95) / at(0.05)
 }
 
 /// The spacing of the element type's numbers at a value.

@@ -4,26 +4,8 @@ use sleek::Params;
 
 use super::request::Args;
 use crate::io::{Block, Input};
-use crate::npy::Array;
 use crate::progress::Progress;
 use crate::sentinel::{self, Watch};
-
-/// Refuses an input of `n` bytes that is not the array it is said to be.
-pub fn check_size(array: &Array, name: &str, n: u64) -> Result<(), String> {
-    if let Some(head) = &array.head {
-        return head.check_bytes(n);
-    }
-    let (size, dtype) = (array.dtype.size() as u64, array.dtype.name());
-    if !n.is_multiple_of(size) {
-        return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
-    }
-    let Some(dims) = &array.dims else { return Ok(()) };
-    let expected = dims.count();
-    if n / size != expected {
-        return Err(format!("{name}: holds {} {dtype} elements; --dims {dims} says {expected}", n / size));
-    }
-    Ok(())
-}
 
 /// The value range of the whole input, which every stream of the result must use. `None` if it is zero or there is
 /// none: then it is zero in every part as well. What is found not to be data does not count, and is added to the

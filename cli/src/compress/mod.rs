@@ -9,7 +9,7 @@ mod write;
 use std::process::ExitCode;
 
 use cut::Cut;
-use look::{check_size, measure_range};
+use look::measure_range;
 pub use request::Args;
 use request::params;
 use write::{compress, create};
@@ -47,7 +47,7 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
     params.big_endian = array.big_endian;
     let cut = Cut::new(args, array)?;
     if let Some(n) = input.bytes {
-        check_size(array, &input.name, n)?;
+        array.check_size(&input.name, n)?;
     }
     params.find_fill = Some(!args.sentinels.no_fill);
     if let Some(target) = args.quality.target()? {

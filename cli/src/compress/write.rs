@@ -5,7 +5,6 @@ use sleek::range::{join, value_range};
 use sleek::{Mode, Params};
 
 use super::cut::Cut;
-use super::look::check_size;
 use super::request::Args;
 use crate::io::{Block, Input, Output, tell};
 use crate::npy::Array;
@@ -62,7 +61,7 @@ pub fn compress(
         Some(n) if n != bytes_in => {
             return Err(format!("{from}: changed from {n} to {bytes_in} bytes while it was read"));
         }
-        _ => check_size(array, &from, bytes_in)?,
+        _ => array.check_size(&from, bytes_in)?,
     }
     output.finish()?;
     let time = progress.finish();

@@ -54,7 +54,7 @@ impl Variable {
         let hdf5 = Hdf5::for_file(library, &self.file)?;
         let file = hdf5.open(&self.file)?;
         let contents = Contents::read(&file)?;
-        work(self.field(&file, &contents)?)
+        work(field_named(&file, &contents, &self.name).map_err(|e| format!("{}: {e}", self.file.display()))?)
     }
 
     fn write_field(&self, args: &Args, field: &Field) -> Outcome {
@@ -95,13 +95,12 @@ impl Variable {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    /// The dataset of that path, or the only one whose path ends so.
-    fn field<'a>(&self, file: &Id<'a>, contents: &Contents) -> Result<Field<'a>, String> {
-        let blame = |e: String| format!("{}: {e}", self.file.display());
-        let object = &contents.objects[contents.variable(&self.name).map_err(blame)?];
-        Field::open(file, object)?.map_err(|why| blame(format!("{}: {why}", object.name())))
-    }
+/// The dataset of that path, or the only one whose path ends so.
+pub fn field_named<'a>(file: &Id<'a>, contents: &Contents, name: &str) -> Result<Field<'a>, String> {
+    let object = &contents.objects[contents.variable(name)?];
+    Field::open(file, object)?.map_err(|why| format!("{}: {why}", object.name()))
 }
 
 /// What is to be said of numbers that the conventions of netCDF have packed: they are written as they are stored.

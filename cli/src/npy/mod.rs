@@ -29,6 +29,26 @@ pub struct Array {
     pub head: Option<Head>,
 }
 
+impl Array {
+    /// Refuses an input of `n` bytes that is not the array it is said to be.
+    pub fn check_size(&self, name: &str, n: u64) -> Result<(), String> {
+        if let Some(head) = &self.head {
+            return head.check_bytes(n);
+        }
+        let (size, dtype) = (self.dtype.size() as u64, self.dtype.name());
+        if !n.is_multiple_of(size) {
+            return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
+        }
+        match &self.dims {
+            Some(dims) if dims.count() != n / size => {
+                let count = dims.count();
+                Err(format!("{name}: holds {} {dtype} elements; --dims {dims} says {count}", n / size))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What arguments say of an array.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {

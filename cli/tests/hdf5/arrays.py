@@ -212,9 +212,6 @@ def fields_without_digits():
     assert noisy["seen"] == []
     none(advice(smooth(), "f4"), "a figure: sleek repack --psnr 80.")
     sleek("compress -q --psnr 80 field.f32")
-    # Coefficients of a series that decays.
-    series = 360 * rng.random(COUNT) * 10.0 ** -(np.arange(COUNT) % 13)
-    none(advice(series, "f8"), "decades, where small values may matter as much as large ones")
     table = sleek("analyze field.f32 --dims 200,300")
     has(table, "No bound is advised: ", "small: ratio of profile small", "  sleek compress --dtype f32 --lossless field.f32 field.f32.sleek")
     has(table, "\n\nBounds by the value range (--noa), ", "\n\nBounds by each value (--rel)\n")
