@@ -33,8 +33,8 @@ pub fn run(args: &Args) -> Outcome {
         }
     };
     let paths: Vec<PathBuf> = std::iter::once(&args.input).chain(&args.output).chain(&args.more).cloned().collect();
-    let jobs = jobs::jobs(&paths, args.recursive || args.dry_run, &to)?;
-    let passed_over = jobs::passed_over(&paths, &to)?;
+    let mut passed_over = Vec::new();
+    let jobs = jobs::jobs(&paths, args.recursive || args.dry_run, &to, &mut passed_over)?;
     if let Some(first) = passed_over.first() {
         let (n, first) = (passed_over.len(), first.display());
         tell(&format!(

@@ -1,6 +1,7 @@
 //! Which files `sleek repack --to` reads, and where the results go.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,9 +38,13 @@ impl Part {
     }
 }
 
+/// What HDF5 files are called.
+const NAMES: [&str; 7] = ["h5", "hdf5", "he5", "hdf", "nc", "nc4", "cdf"];
+
 /// The files that are named, and with `recursive` those in folders that are named. Of what is in a folder only HDF5
-/// files are taken, and classic netCDF files, which get a message. `to` is never looked into.
-pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path) -> Result<Vec<Job>, String> {
+/// files are taken, and classic netCDF files, which get a message; others that are called so, as empty ones or what a
+/// server sent in their place, are `passed_over`. `to` is never looked into.
+pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path, passed_over: &mut Vec<PathBuf>) -> Result<Vec<Job>, String> {
     let to_itself = fs::canonicalize(to).ok();
     let mut jobs = Vec::new();
     for path in paths {
@@ -51,8 +56,15 @@ pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path) -> Result<Vec<Job>, S
         match (real.is_dir(), recursive) {
             (true, true) => {
                 let is_result = |below: &Path| to_itself.as_ref().is_some_and(|to| real.join(below).starts_with(to));
-                for below in files_below(path)?.into_iter().filter(|below| is_field(path, below) && !is_result(below)) {
-                    jobs.push(job(&path.join(&below), below)?);
+                for below in files_below(path)?.into_iter().filter(|below| !is_result(below)) {
+                    let file = path.join(&below);
+                    let is_called_so = |end: &OsStr| NAMES.iter().any(|name| end.eq_ignore_ascii_case(name));
+                    match is_field(path, &below) {
+                        true => jobs.push(job(&file, below)?),
+                        false if !file.extension().is_some_and(is_called_so) => {}
+                        false if matches!(kind_of(&file), Ok(FileKind::Other)) => passed_over.push(file),
+                        false => {}
+                    }
                 }
             }
             (true, false) => return Err(format!("{}: is a folder; -r takes what is in it", path.display())),
@@ -68,20 +80,6 @@ pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path) -> Result<Vec<Job>, S
     expect_different_places(&jobs)?;
     expect_no_input(&jobs, to)?;
     Ok(jobs)
-}
-
-/// Files in folders that are named like HDF5 files and are none: empty ones, or what a server sent in their place.
-pub fn passed_over(paths: &[PathBuf], to: &Path) -> Result<Vec<PathBuf>, String> {
-    const NAMES: [&str; 7] = ["h5", "hdf5", "he5", "hdf", "nc", "nc4", "cdf"];
-    let mut all = Vec::new();
-    for folder in paths.iter().filter(|path| path.is_dir()) {
-        let below = files_below(folder)?.into_iter().map(|below| folder.join(below));
-        all.extend(below.filter(|path| {
-            let is_named = path.extension().is_some_and(|end| NAMES.iter().any(|name| end.eq_ignore_ascii_case(name)));
-            is_named && !path.starts_with(to) && matches!(kind_of(path), Ok(FileKind::Other))
-        }));
-    }
-    Ok(all)
 }
 
 /// Whether a file in a folder is to be read. Hidden files are those that are being written.
