@@ -25,38 +25,7 @@ enum Form {
 }
 
 /// What the arguments do not say.
-const ENVIRONMENT: &str = ".SH ENVIRONMENT
-.TP
-.B SLEEK_NUM_THREADS
-Threads to use at most.
-.TP
-.B SLEEK_SIMD
-.BR scalar \", \" avx2 \", \" avx512 \" or \" neon :
-instructions to use at most.
-.TP
-.B SLEEK_PARAMS
-A request such as
-.B abs=1e-3
-that takes the place of the bound a program has asked the HDF5 filter for. This command takes its bounds from its
-arguments alone.
-.TP
-.B SLEEK_LOG
-.B stderr
-or a file, to which the HDF5 filter writes what HDF5 does not tell.
-.TP
-.B HDF5_PLUGIN_PATH
-Where HDF5 looks for filters, as
-.B doctor
-and every program with HDF5 see it.
-.TP
-.B SOURCE_DATE_EPOCH
-Seconds since 1970 for the line that
-.B repack
-writes into netCDF's history.
-.SH SEE ALSO
-.BR h5repack (1),
-.BR nccopy (1)
-";
+const ENVIRONMENT: &str = include_str!("environment.roff");
 
 pub fn run(args: &Args) -> Outcome {
     let mut text = Vec::new();

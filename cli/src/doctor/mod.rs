@@ -262,9 +262,8 @@ fn verdict(findings: &Findings) -> String {
     match (&findings.ended, findings.available) {
         (Some(how), _) => format!("FAILS: {how}"),
         (None, true) if findings.works() => {
-            let stored = findings.stored.iter().map(|(_, stored, profile)| format!("{stored} ({profile})"));
-            let (raw, stored) = (findings.stored[0].0, stored.collect::<Vec<_>>().join(", "));
-            format!("works; {raw} bytes written as {stored} and read back within the bound")
+            let stored = findings.stored.join(", ");
+            format!("works; {} bytes written as {stored} and read back within the bound", probe::BYTES)
         }
         (None, true) => "FAILS: it loads, but a dataset cannot be written and read".into(),
         (None, false) => "NOT FOUND by this library".into(),

@@ -17,6 +17,7 @@ use crate::io::say;
 
 /// Values of a dataset that is written, the rows that they are, and the bound on their errors.
 const VALUES: usize = 1 << 16;
+pub const BYTES: usize = VALUES * size_of::<f32>();
 const ROWS: u64 = 1 << 7;
 const BOUND: f64 = 1e-3;
 
@@ -51,7 +52,7 @@ pub fn library(file: &Path) -> Outcome {
     let file = h5_id!(hdf5, H5Fcreate(c"sleek-doctor.h5".as_ptr(), TRUNCATE, DEFAULT, access.id))?;
     for profile in Profile::ALL {
         let stored = round_trip(&file, profile).map_err(|e| format!("profile {}: {e}", profile.name()))?;
-        say!("stored {} {stored} {}", VALUES * size_of::<f32>(), profile.name());
+        say!("stored {stored} ({})", profile.name());
     }
     Ok(ExitCode::SUCCESS)
 }

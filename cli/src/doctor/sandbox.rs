@@ -1,12 +1,12 @@
 //! Trying libraries in a child process, which may crash or hang as it likes.
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sleek::Profile;
 
@@ -24,8 +24,8 @@ pub struct Findings {
     pub version: Option<String>,
     pub directories: Vec<PathBuf>,
     pub available: bool,
-    /// Of each dataset that was written and read back, its bytes, the bytes that it took, and the profile.
-    pub stored: Vec<(u64, u64, String)>,
+    /// Of each dataset that was written and read back the bytes that it took, and how.
+    pub stored: Vec<String>,
     /// How the child ended, if not well.
     pub ended: Option<String>,
     pub complaints: Vec<String>,
@@ -49,16 +49,10 @@ impl Findings {
             "version" => self.version = Some(value.into()),
             "directory" => self.directories.push(value.into()),
             "available" => self.available = true,
-            "stored" => self.stored.extend(stored(value)),
+            "stored" => self.stored.push(value.into()),
             _ => {}
         }
     }
-}
-
-/// What was stored of a dataset, as a child says it.
-fn stored(value: &str) -> Option<(u64, u64, String)> {
-    let mut words = value.split(' ');
-    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?.into()))
 }
 
 /// Tries a libhdf5, with `plugins` as its plugin directory if given, else with what it finds by itself.
@@ -106,21 +100,19 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
         command.env(PATH_VARIABLE, dir);
     }
     leave_out_variables(&mut command);
-    let mut child = command.spawn().map_err(|e| format!("cannot start a child process: {e}"))?;
-    let (out, complaints) = (collect(child.stdout.take()), collect(child.stderr.take()));
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Some(status),
-            Ok(None) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                break None;
-            }
-        }
-    };
-    Ok((out.join().unwrap_or_default(), complaints.join().unwrap_or_default(), status))
+    let blame = |e: &dyn std::fmt::Display| format!("cannot start a child process: {e}");
+    let child = command.spawn().map_err(|e| blame(&e))?;
+    let (number, (sender, receiver)) = (child.id() as i32, channel());
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let ended = receiver.recv_timeout(PATIENCE);
+    let hangs = ended.is_err();
+    if hangs {
+        // SAFETY: a plain call; nobody has waited for this child, so the number is its own.
+        unsafe { libc::kill(number, libc::SIGKILL) };
+    }
+    let output = ended.or_else(|_| receiver.recv()).map_err(|e| blame(&e))?.map_err(|e| blame(&e))?;
+    let [out, complaints] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    Ok((out, complaints, Some(output.status).filter(|_| !hangs)))
 }
 
 /// A request of the user's would take the place of the one that is tried, and what cannot be understood was found
@@ -130,17 +122,6 @@ fn leave_out_variables(command: &mut Command) {
     if sleek::exec::check_environment().is_err() {
         command.env_remove(sleek::environment::THREADS).env_remove(sleek::environment::SIMD);
     }
-}
-
-/// Reads a pipe to its end beside everything else, so that a child never waits for us.
-fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes); // what came before an error is still of use
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
 }
 
 /// The lines that tell something: our own, and of HDF5's stack only the sentences, not the codes around them.
