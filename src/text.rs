@@ -230,6 +230,11 @@ mod tests {
             assert!(said(text).contains("rate and precision only"), "{}", said(text));
         }
         assert!(said("rate=8,codec=zfp,integers=1").contains("is unknown"));
+        for limits in
+            ["abs=1,limits=1", "abs=1,limits=1:0", "abs=1,limits=nan:1", "lossless,limits=0:1", "abs=1,limits"]
+        {
+            assert!(said(limits).contains("limits"), "{}", said(limits));
+        }
         let twice = ["noa=1,range=50,range=60", "abs=1,abs=2", "abs=1,profile=fast,profile=fast"];
         for text in twice.into_iter().chain(["lossless,lossless"]) {
             assert!(said(text).contains("once only"), "{}", said(text));

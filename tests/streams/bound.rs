@@ -5,7 +5,7 @@ use crate::{common, vectors};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
-use sleek::{Bound, DType, Kind, MissingValues, Mode, Params, Profile};
+use sleek::{Bound, DType, Kind, Mode, Params, Profile};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, float_layout, mask, to_bytes, word};
 
@@ -272,58 +272,7 @@ fn delicate_values_are_packed() {
     }
 }
 
-// ---- ranges, fill values, lengths, refusals ----
-
-#[test]
-fn measured_ranges() {
-    let mut random = Random(21);
-    for dtype in FLOATS {
-        let specials = vectors::specials(dtype);
-        for round in 0..120 {
-            let count = 1 + random.below(600) as usize;
-            // Any values at all; a range may overflow, be subnormal, or be nothing.
-            let mut words: Vec<u64> = (0..count).map(|_| random.next() & mask(dtype)).collect();
-            if round % 3 == 0 {
-                words.iter_mut().for_each(|w| *w = specials[random.below(specials.len() as u64) as usize]);
-            }
-            if round % 5 == 0 {
-                let same = words[0];
-                words.fill(same);
-            }
-            for bound in [1e-300, 1e-9, 1e-3, 0.7, 1.0, 3e10, f64::MAX] {
-                let fill_value = (round % 2 == 0).then(|| exact::value(dtype, words[count / 2]));
-                let params = Params {
-                    missing: MissingValues::number(fill_value),
-                    ..params(dtype, Mode::Noa, bound, PROFILES[round % 2])
-                };
-                round_trip(&params, &words).unwrap();
-                round_trip(&params, &packable(&words)).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn a_fill_value_does_not_widen_the_range() {
-    for dtype in FLOATS {
-        let fill = word(dtype, 1, 15);
-        let words: Vec<u64> = (0..5000).map(|i| if i % 9 == 0 { fill } else { word(dtype, i % 64, -6) }).collect();
-        let of = |fill_value, find_fill| {
-            let params = Params {
-                missing: MissingValues::number(fill_value),
-                find_fill,
-                ..params(dtype, Mode::Noa, 0.125, Profile::Adaptive)
-            };
-            round_trip(&params, &words).unwrap();
-            let data = to_bytes(dtype, &words, false);
-            sleek::inspect(&sleek::compress(&params, &data).unwrap()).unwrap().range
-        };
-        assert_eq!(of(None, None), 32768.0);
-        for (fill, find_fill) in [(Some(32768.0), None), (None, Some(true))] {
-            assert_eq!(of(fill, find_fill), 63.0 / 64.0);
-        }
-    }
-}
+// ---- integers, refusals ----
 
 #[test]
 fn integers_come_back_whatever_they_are() {

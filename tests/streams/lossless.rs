@@ -45,18 +45,6 @@ fn forms_come_back() {
     }
 }
 
-/// Of steps along a row nothing is left but the first one, whatever length a tile has and pieces are sampled by.
-#[test]
-fn steps_are_found_in_tiles_of_any_length() {
-    for lens in (100..16_500).step_by(131).map(|n| [n]) {
-        let params = params(DType::U32, &lens);
-        let data: Vec<u8> = (0..params.dims.count() as u32).flat_map(|i| (1032 * i).to_le_bytes()).collect();
-        let stream = sleek::compress(&params, &data).unwrap();
-        assert!(stream.len() < 600, "{lens:?}: {} bytes", stream.len());
-        assert!(sleek::decompress(&stream).unwrap() == data, "{lens:?}");
-    }
-}
-
 /// Our encoder writes these bytes, and reads them. `SLEEK_UPDATE=1` rewrites them; never for a format that was
 /// released.
 #[test]
@@ -133,34 +121,5 @@ fn adaptive_is_smaller_than_fast_on_weights() {
         println!("{dtype:?}: {} raw, {fast} by fast, {} by adaptive", data.len(), stream.len());
         assert!(stream.len() <= fast - fast / part, "{dtype:?}: {} bytes, fast {fast}", stream.len());
         assert!(sleek::decompress(&stream).unwrap() == data && reference::decode(&stream).unwrap() == data);
-    }
-}
-
-/// Fields of the world take less than by `adaptive`.
-#[test]
-fn fields_are_small() {
-    let folder =
-        std::env::var_os("SLEEK_DATA").map_or(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data").into(), PathBuf::from);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    paths.sort();
-    for path in paths {
-        let dtype = match path.extension().and_then(|x| x.to_str()) {
-            Some("f32") => DType::F32,
-            Some("f64") => DType::F64,
-            _ => continue,
-        };
-        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
-        let data = std::fs::read(&path).unwrap();
-        let n = (data.len() / dtype.size()) as u64;
-        let lens: Vec<u64> = name.rsplit('_').next().unwrap().split('x').filter_map(|n| n.parse().ok()).collect();
-        let lens = if lens.iter().product::<u64>() == n { lens } else { vec![n] };
-        let params = params(dtype, &lens);
-        let stream = sleek::compress(&params, &data).unwrap();
-        assert!(sleek::decompress(&stream).unwrap() == data);
-        let adaptive = bytes(&params, Profile::Adaptive, &data);
-        assert!(stream.len() < adaptive, "{name}: {} bytes, adaptive {adaptive}", stream.len());
-        let mut names = std::collections::BTreeMap::new();
-        forms(&stream).into_iter().for_each(|form| *names.entry(form_name(form)).or_insert(0) += 1);
-        println!("{name} {:.3} {names:?}", data.len() as f64 / stream.len() as f64);
     }
 }

@@ -6,7 +6,6 @@ use sleek::container::{Header, Index};
 use sleek::exec::ExecOptions;
 use sleek::route::cpu;
 use sleek::{Bound, DType, Dims, Kind, Mode, Params, Profile};
-use vectors::Random;
 
 /// Data of every character in turn, so that chunks differ in kind and size.
 fn mixed(dtype: DType, bytes: usize) -> Vec<u8> {
@@ -155,35 +154,6 @@ fn calls_from_many_threads_do_not_disturb_each_other() {
             });
         }
     });
-}
-
-#[test]
-fn ranges_are_parts_of_the_whole() {
-    let mut random = Random(11);
-    for params in cases() {
-        let data = mixed(params.dtype, 3 << 20);
-        let stream = sleek::compress(&params, &data).unwrap();
-        let whole = sleek::decompress(&stream).unwrap();
-        let size = params.dtype.size();
-        let count = (data.len() / size) as u64;
-        let check = |first: u64, len: u64| {
-            let mut part = vec![0xC3; len as usize * size];
-            sleek::decompress_range_into(&stream, first, len as usize, &mut part).unwrap();
-            assert!(part == whole[first as usize * size..][..part.len()], "{len} elements from {first} on");
-        };
-        for (first, len) in [(0, 0), (count, 0), (0, 1), (count - 1, 1), (0, count), (1, count - 1)] {
-            check(first, len);
-        }
-        for _ in 0..300 {
-            let first = random.below(count);
-            let most = (count - first).min([5, 5000, count][random.below(3) as usize]);
-            check(first, 1 + random.below(most));
-        }
-        for (first, len) in [(count, 1), (count + 1, 0), (0, count + 1), (u64::MAX, 1), (u64::MAX, usize::MAX as u64)] {
-            let error = sleek::decompress_range_into(&stream, first, len as usize, &mut []).unwrap_err();
-            assert_eq!(error.kind, Kind::OutOfRange, "{len} elements from {first} on");
-        }
-    }
 }
 
 /// An array that goes past the caches, where whole lines are put together from several bodies: wherever the stream

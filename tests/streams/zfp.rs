@@ -151,38 +151,6 @@ fn has_own_parameters(stream: &[u8]) -> bool {
     (0..container.chunks).any(|c| matches!(container.entry(stream, c), Ok((0, bytes)) if bytes % 8 == 4))
 }
 
-/// All patterns of signs, exponents and low bits, and bounds of every magnitude.
-#[test]
-fn bounds_of_every_magnitude_hold() {
-    let random = &mut Random(5);
-    for dtype in [DType::F32, DType::F64] {
-        let (least, most) = if dtype == DType::F32 { (-150, 128) } else { (-1022, 1023) };
-        for e in (least..most).step_by(if dtype == DType::F32 { 9 } else { 71 }) {
-            let bound = exact::power(e) * (1.0 + random.below(1000) as f64 / 1001.0);
-            for spread in [1, 3, 30] {
-                let near = |random: &mut Random| {
-                    let x = random.around(1 << 20) as f64
-                        * exact::power((e - 4 - random.below(spread) as i32).clamp(-1000, 1000));
-                    dtype.nearest(x)
-                };
-                let words: Vec<u64> = (0..900).map(|_| near(random)).collect();
-                checked(&params(dtype, Bound::Abs(bound), &[30, 30]), &vectors::to_bytes(dtype, &words, false));
-            }
-        }
-    }
-}
-
-/// In every order, alone and among numbers.
-#[test]
-fn zeros_of_both_signs_come_back() {
-    for k in 0..256u64 {
-        let zero = |i: u64| (k >> (i % 8) & 1) << 31;
-        let words: Vec<u64> =
-            (0..64).map(|i| if i == k % 64 { (k as f32).to_bits().into() } else { zero(i) }).collect();
-        checked(&params(DType::F32, Bound::Lossless, &[8, 8]), &vectors::to_bytes(DType::F32, &words, false));
-    }
-}
-
 /// A rate is what tiles take: blocks times their bits.
 #[test]
 fn a_rate_is_a_size() {
