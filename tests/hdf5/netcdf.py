@@ -14,7 +14,7 @@ import h5py
 import netCDF4
 import numpy as np
 
-from bounds import kept, months_by_steps
+from bounds import kept
 from scenarios import ABS, NOA, SLEEK, field, long, main, opts, scenario, stored_cd, worst_error
 
 BOUND = 1e-3
@@ -80,22 +80,6 @@ def fill_values_and_growth():
             back = f["a"][:]
         assert np.array_equal(np.ma.getmaskarray(back), a == fill), fill
         kept(a, back.filled(fill), (32, 200), BOUND, [fill])
-
-
-@scenario
-def small_grows_by_records():
-    """Profile small: 40 records of a variable without limit, each by a process that opens the file again."""
-    a = months_by_steps()
-    with netCDF4.Dataset("g.nc", "w") as f:
-        for name, n in (("time", None), ("y", 73), ("x", 144)):
-            f.createDimension(name, n)
-        v = f.createVariable("a", "f4", ("time", "y", "x"), chunksizes=(16, 73, 72), fill_value=1e20)
-        define(f, v, opts(ABS, 0.2, 2))
-    for i in range(40):
-        with netCDF4.Dataset("g.nc", "a") as f:
-            f["a"][i] = a[i]
-    with netCDF4.Dataset("g.nc") as f:
-        assert 0 < worst_error(a, np.asarray(f["a"][:])) <= Fraction(0.2)
 
 
 def make_sample():

@@ -7,7 +7,6 @@ import os
 import struct
 import subprocess
 import sys
-import threading
 from fractions import Fraction
 
 import h5py
@@ -142,50 +141,22 @@ def bfloat16(order="<"):
 
 
 @scenario
-def every_mode_and_float_type():
-    with h5py.File("f.h5", "w") as f:
-        for dtype in ("<f2", "<f4", "<f8", ">f2", ">f4", ">f8"):
-            a = field((123, 457), dtype)
-            span = float(a.max()) - float(a.min())
-            for mode, bound, allowed in ((LOSSLESS, 0, 0), (ABS, 1.0, 1.0), (NOA, 0.05, 0.05 * span), (REL, 0.01, None)):
-                for profile in (0, 1):
-                    name = f"{dtype} {mode} {profile}"
-                    d = create(f, name, a, (50, 100), opts(mode, bound, profile, span if mode == NOA else None))
-                    f.flush()
-                    s = stream(d)
-                    assert (s[9], s[10], s[11]) == (DTYPES[dtype[1:]], mode, (dtype[0] == ">") | profile << 1), name
-                    d.id.flush()
-                    b = h5py.Dataset(h5d.open(f.id, name.encode()))[:]
-                    assert b.dtype == a.dtype
-                    if mode == LOSSLESS:
-                        assert same_bits(a, b), name
-                    elif mode == REL:
-                        error = np.abs(a.astype("f8") - b.astype("f8")) / np.abs(a.astype("f8"))
-                        assert error.max() <= bound, name
-                    else:
-                        assert 0 < worst_error(a, b) <= Fraction(allowed), name
-                    if mode != LOSSLESS:
-                        # The zeros of rims stand apart. Profile fast then codes what is around them in their places.
-                        most = 150 * 500 * a.itemsize if profile else a.nbytes / 2
-                        assert d.id.get_storage_size() < most, f"{name}: {d.id.get_storage_size()} of {a.nbytes}"
-
-
-@scenario
 def bfloat16_elements():
     values = field((40, 100), "f4")
+    values[5:9, 3:70] = -9984    # the nearest to -9999
     bits = (values.view("u4") >> 16).astype("u2")
     for order in "<>":
         with h5py.File("f.h5", "w") as f:
-            d = create(f, "b", bits.astype(order + "u2"), (40, 50), opts(ABS, 8.0), tid=bfloat16(order))
+            d = create(f, "b", bits.astype(order + "u2"), (40, 50), opts(ABS, 8.0, fill=-9999.0), tid=bfloat16(order))
         with h5py.File("f.h5") as f:
             d = f["b"]
             s = stream(d)
-            assert (s[9], s[11]) == (DTYPES["bf16"], order == ">")
+            assert (s[9], s[11] & 1) == (DTYPES["bf16"], order == ">")
             back = np.empty(bits.shape, order + "u2")
             d.id.read(h5s.ALL, h5s.ALL, back, mtype=bfloat16(order))
             a = (bits.astype("u4") << 16).view("f4")
             b = (back.astype("u4") << 16).view("f4")
-            assert 0 < worst_error(a, b) <= 8
+            assert 0 < worst_error(a, b) <= 8 and np.array_equal(a == -9984, b == -9984)
 
 
 @scenario
@@ -378,32 +349,6 @@ def shuffle_in_front_is_taken_out():
 
 
 @scenario
-def damaged_chunks_are_noticed():
-    a = field((100, 100))
-    with h5py.File("f.h5", "w") as f:
-        d = create(f, "a", a, (100, 100), opts(ABS, 1e-3))
-        good = stream(d)
-        for at in [*range(0, 80), *range(80, len(good), 997), len(good) - 1]:
-            bad = bytearray(good)
-            bad[at] ^= 0x10
-            d.id.write_direct_chunk((0, 0), bytes(bad))
-            try:
-                d[:]
-            except OSError:
-                continue
-            raise AssertionError(f"byte {at} of {len(good)} was changed and nobody noticed")
-        for cut in (0, 1, 63, 64, 100, len(good) - 1):
-            d.id.write_direct_chunk((0, 0), good[:cut] or b"\0")
-            try:
-                d[:]
-            except OSError:
-                continue
-            raise AssertionError(f"a stream of {cut} of {len(good)} bytes was read")
-        d.id.write_direct_chunk((0, 0), good)
-        assert worst_error(a, d[:]) <= Fraction(1e-3)
-
-
-@scenario
 def exceptions_say_why():
     a = field((100, 100))
 
@@ -472,34 +417,6 @@ def request_in_the_environment():
         os.environ["SLEEK_PARAMS"] = "abs=much"
         assert refused(f, "e", a, (50, 50), ())
         assert refused(f, "e", a, (50, 50), opts(ABS, 1.0))
-
-
-@scenario
-def fork_after_use():
-    a = field((2000, 1000))
-
-    def write(path):
-        with h5py.File(path, "w") as f:
-            f.create_dataset("a", data=a, chunks=(1000, 1000), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
-        with h5py.File(path) as f:
-            assert worst_error(a, f["a"][:]) <= Fraction(1e-3)
-
-    os.environ["SLEEK_NUM_THREADS"] = "4"
-    write("parent.h5")
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            write("child.h5")
-            status = 0
-        finally:
-            os._exit(status)
-    timer = threading.Timer(60, os.kill, (child, 9))
-    timer.start()
-    _, status = os.waitpid(child, 0)
-    timer.cancel()
-    assert status == 0, "the child hung or failed"
-    write("parent.h5")
 
 
 @scenario
