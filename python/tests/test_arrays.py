@@ -2,7 +2,6 @@
 
 import contextlib
 import pickle
-import threading
 from decimal import Decimal
 from fractions import Fraction
 
@@ -357,30 +356,3 @@ def test_numbers_of_python_are_rounded_to_the_strict_side():
     assert sleek.compress(a, abs=1e-3, fill=np.False_) == sleek.compress(a, abs=1e-3, fill=False)
     assert sleek.compress(a, lossless=np.True_) == sleek.compress(a, lossless=True)
     assert sleek.compress(a, abs="1e-3", lossless=np.False_) == sleek.compress(a, abs=1e-3)
-
-
-def test_damage_is_noticed():
-    stream = bytearray(sleek.compress(field(), abs=1e-3))
-    with pytest.raises(sleek.SleekError, match="ends|short|bytes"):
-        sleek.decompress(stream[:-1])
-    for at in (0, 20, len(stream) // 2, len(stream) - 1):
-        broken = bytearray(stream)
-        broken[at] ^= 1
-        with pytest.raises(sleek.SleekError):
-            sleek.decompress(broken)
-
-
-def test_bytes_do_not_depend_on_threads():
-    a = field("f8", 300_000)
-    expected = sleek.compress(a, abs=1e-3, threads=1)
-    results = [b""] * 6
-
-    def work(n):
-        results[n] = sleek.compress(a, abs=1e-3, threads=n)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert results == [expected] * 6

@@ -237,23 +237,6 @@ def test_a_dataset_of_xarray(tmp_path, field):
         sleek.to_netcdf(data, tmp_path / "none.nc", abs=-1)
 
 
-@pytest.mark.parametrize("engine", ["h5netcdf"])
-@pytest.mark.parametrize("fill", [-9999.0, 1e20, 9.969209968386869e36, np.nan])
-@pytest.mark.parametrize("request_", ["noa=1e-3", "abs=1e-3", "rel=1e-5", "lossless"])
-def test_xarray_masks_what_it_masked(tmp_path, field, engine, fill, request_):
-    """_FillValue is the fill value of the dataset, by which xarray finds the missing values again."""
-    xarray = pytest.importorskip("xarray")
-    pytest.importorskip(engine)
-    field[40:90, 20:130] = np.nan
-    data = xarray.Dataset({"t": (("y", "x"), field)})
-    encoding = {"t": {**sleek.h5(request_), "chunksizes": (100, 130), "_FillValue": np.float32(fill)}}
-    data.to_netcdf(tmp_path / "f.nc", engine=engine, encoding=encoding)
-    with xarray.open_dataset(tmp_path / "f.nc", engine=engine) as back:
-        assert np.array_equal(np.isnan(back["t"].values), np.isnan(field))
-        assert np.nanmax(np.abs(back["t"].values.astype("f8") - field)) <= 0.02
-        assert abs(float(back["t"].mean()) - float(data["t"].mean())) < 0.01
-
-
 def test_the_bound_is_to_the_value_in_the_type_of_the_dataset(tmp_path):
     """docs/guide/hdf5.md says so: HDF5 rounds to that type before the filter gets the values."""
     a = 1e5 + np.random.default_rng(1).random(50_000)
