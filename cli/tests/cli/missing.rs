@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Bench, bytes_of, floats_of, stderr, wave};
+use super::{Bench, bytes_of, floats_of, wave};
 
 /// A wave around 250 with `value` in every fifth element.
 fn with_gaps(n: usize, value: f32) -> Vec<f32> {
@@ -76,25 +76,4 @@ fn missing_values_come_back_exactly() {
     bench.put("in", &bytes_of(&values));
     bench.ok("compress -qf --dtype f32 --abs 1e-2 in packed");
     assert_eq!(bench.json("inspect --json packed")["missing"][0]["number"], -9999.0);
-}
-
-/// A bound that leaves nothing of the data is taken, with a word.
-#[test]
-fn absurd_bounds_are_told() {
-    let bench = Bench::new();
-    let values: Vec<f32> = (0..5000).map(|i| (i % 100) as f32).collect();
-    bench.put("in", &bytes_of(&values));
-    let told = |args: &str| stderr(&bench.run(&format!("compress --dtype f32 -f {args} in packed")));
-    let said = |args: &str| told(args).contains("may turn them all into one value");
-    for absurd in ["--abs 1e300", "--abs 99", "--abs 1e300 -q"] {
-        assert!(said(absurd), "{absurd}");
-    }
-    for sound in ["--abs 98", "--noa 0.5", "--rel 0.5", "--lossless"] {
-        assert!(!said(sound), "{sound}");
-    }
-    let said = told("--abs 1e300");
-    assert!(
-        said.contains("in: the values seen are from 0 to 99; a bound of 1e300 may turn them all into one value"),
-        "{said}"
-    );
 }

@@ -88,14 +88,3 @@ fn frames_of_different_kinds_are_no_file() {
         bench.fails("decompress -f mixed out", differs);
     }
 }
-
-#[test]
-fn threads_do_not_change_a_byte() {
-    let bench = Bench::new();
-    bench.put("in", &bytes_of(&wave(1 << 19)));
-    bench.ok("compress --threads 1 --dtype f32 --abs 1e-3 in one");
-    bench.ok("compress --threads 3 --dtype f32 --abs 1e-3 in three");
-    assert_eq!(bench.get("one"), bench.get("three"));
-    bench.ok("decompress --threads 3 one out");
-    assert_eq!(bench.json("verify --threads 2 --json out three")["max_error"], 0.0);
-}

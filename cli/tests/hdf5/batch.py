@@ -137,7 +137,7 @@ def parts_work_side_by_side():
 def rules_for_names_and_types():
     folder(2)
     Path("rules.toml").write_text(
-        '# What is measured to a hundredth of a degree.\n[[rule]]\ndataset = "temp*"\nabs = 0.005\n\n[[rule]]\ndataset = "/grid/*"\nkeep = true\n\n'
+        '# What is measured to a hundredth of a degree.\n[[rule]]\ndataset = "temp*"\nabs = 0.005\nmissing = [-9999, 1e20]\n\n[[rule]]\ndataset = "/grid/*"\nkeep = true\n\n'
         '[[rule]]\ntype = "integer"\nlossless = true\n\n[[rule]]\ntype = "f64"\nratio = 20\nprofile = "small"\n'
     )
     sleek("repack -r --rules rules.toml --verify --to out --report r.json in")
@@ -145,6 +145,7 @@ def rules_for_names_and_types():
         what = {d["dataset"]: d["what"] for d in file["datasets"]}
         assert [what[name] for name in ("/temp", "/grid/area", "/n")] == ["abs 0.005", "kept: by request", "lossless"], what
         assert what["/salt"].endswith("for --ratio 20"), what
+    assert of(as_json("inspect --json out/f000.h5"), "/temp")["missing"] == [-9999, np.float32(1e20)]
     run("h5diff", "in/f000.h5", "out/f000.h5", "/grid/area", plugin=True)
     # A request by name goes before a rule, a rule before the bound for all.
     table = as_json("repack --json --rules rules.toml --noa 1e-4 --dataset temp=lossless in/f000.h5 one.h5")

@@ -96,6 +96,10 @@ def absurd_bounds_are_told():
         has(told(f"repack --force --even-if-larger {absurd}"), said)
     for sound in "--abs 98", "--noa 0.5", "--rel 0.5":
         lacks(told(f"repack --force --even-if-larger {sound} old.h5 new.h5"), "may turn them all into one value")
+    np.resize(np.arange(100, dtype="f4"), 5000).tofile("in")
+    for bound, is_told in ("--abs 1e300", True), ("--abs 99 -q", True), ("--abs 98", False), ("--noa 0.5", False), ("--lossless", False):
+        said = told(f"compress --dtype f32 -f {bound} in packed")
+        assert ("in: the values seen are from 0 to 99; a bound of " in said) == is_told, (bound, said)
 
 
 @scenario
