@@ -1,7 +1,5 @@
 // Compressed arrays in GPU memory on a machine with a GPU: kernels store and load blocks that are, bit for bit, those
-// of the host arrays, in 1 to 4 dimensions; and how fast that goes.
-//
-//     array [MiB]
+// of the host arrays, in 1 to 4 dimensions.
 #include <sleek_array.cuh>
 
 #include <cmath>
@@ -64,25 +62,6 @@ template <class T> static T number(uint64_t n, unsigned kind) {
     if (kind == 1) return n % 61 == 7 ? (T)1e30 : (T)wave;
     if (kind == 2) return n % 1000 < 500 ? (T)0 : (T)(1e-30 * wave);
     return (T)wave;
-}
-
-// Milliseconds, the least of five times.
-template <class Run> static float least(Run run) {
-    cudaEvent_t begin, end;
-    CUDA(cudaEventCreate(&begin));
-    CUDA(cudaEventCreate(&end));
-    float best = 1e9f, ms;
-    for (int i = 0; i < 5; i++) {
-        CUDA(cudaEventRecord(begin));
-        run();
-        CUDA(cudaEventRecord(end));
-        CUDA(cudaEventSynchronize(end));
-        CUDA(cudaEventElapsedTime(&ms, begin, end));
-        if (ms < best) best = ms;
-    }
-    CUDA(cudaEventDestroy(begin));
-    CUDA(cudaEventDestroy(end));
-    return best;
 }
 
 struct host_array {
@@ -148,31 +127,6 @@ template <class T, unsigned D> static int check(const uint64_t (&lens)[D], doubl
     return 1;
 }
 
-template <class T, unsigned D> static void measure(const char* name, const uint64_t (&lens)[D]) {
-    uint64_t count = 1;
-    for (uint64_t n : lens) count *= n;
-    for (double rate : {8.0, 16.0}) {
-        sleek::device_array<T, D> a{nullptr, {}, sleek::block_bytes<T, D>(rate)};
-        for (unsigned d = 0; d < D; d++) a.lens[d] = lens[d];
-        T *from, *to;
-        CUDA(cudaMalloc(&a.words, a.bytes()));
-        CUDA(cudaMalloc(&from, count * sizeof(T)));
-        CUDA(cudaMalloc(&to, count * sizeof(T)));
-        std::vector<T> plain(count);
-        for (uint64_t n = 0; n < count; n++) plain[n] = number<T>(n, 0);
-        CUDA(cudaMemcpy(from, plain.data(), count * sizeof(T), cudaMemcpyHostToDevice));
-        const float copy = least([&] { CUDA(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToDevice)); });
-        const float store = least([&] { store_all<T, D><<<grid(a.blocks()), THREADS>>>(a, from); });
-        const float load = least([&] { load_all<T, D><<<grid(a.blocks()), THREADS>>>(a, to); });
-        CUDA(cudaGetLastError());
-        printf("| %s | %g | %.3f | %.3f | %.2f | %.2f |\n", name, rate, copy / store, copy / load,
-               (double)a.blocks() / store / 1e6, (double)a.blocks() / load / 1e6);
-        CUDA(cudaFree(a.words));
-        CUDA(cudaFree(from));
-        CUDA(cudaFree(to));
-    }
-}
-
 template <class T> static int check_all() {
     int n = 0;
     for (double rate : {2.0, 8.0, 16.0, 40.0, 64.0})
@@ -185,17 +139,7 @@ template <class T> static int check_all() {
     return n;
 }
 
-int main(int argc, char** argv) {
+int main() {
     printf("device arrays: %d equal to the host's\n", check_all<float>() + check_all<double>());
-    const uint64_t mib = argc > 1 ? (uint64_t)atol(argv[1]) : 0;
-    if (mib == 0) return 0;
-    printf("\n| %lu MiB | rate | store x memcpy | load x memcpy | blocks stored, 10^9/s | blocks loaded, 10^9/s |\n",
-           (unsigned long)mib);
-    printf("|---|---|---|---|---|---|\n");
-    measure<float, 2>("f32 2-D", {mib * 64, 4096});
-    measure<double, 2>("f64 2-D", {mib * 32, 4096});
-    measure<float, 3>("f32 3-D", {mib, 512, 512});
-    measure<double, 3>("f64 3-D", {mib / 2 + 1, 512, 512});
-    measure<float, 4>("f32 4-D", {mib / 4 + 1, 64, 128, 128});
     return 0;
 }

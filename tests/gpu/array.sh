@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compressed arrays in GPU memory, on a machine with a GPU and nvcc: the check and the example, with the argument bench at full size.
+# Compressed arrays in GPU memory, on a machine with a GPU and nvcc: the check and the example.
 # SLEEK_LIBRARY is a libsleek.so built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -9,10 +9,5 @@ make_work
 cuda() { nvcc -O3 -std=c++17 -arch=native -Iinclude "$1" -o "$2" -L"$work" -lsleek -ldl; }
 cuda tests/gpu/array.cu "$work/array"
 cuda examples/cuda/diffusion.cu "$work/diffusion"
-if [ "${1:-}" = bench ]; then
-    "$work/array" 512
-    "$work/diffusion" 4096 400
-else
-    "$work/array"
-    "$work/diffusion" 512 100
-fi
+"$work/array"
+"$work/diffusion" 512 100

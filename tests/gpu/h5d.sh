@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Arrays in GPU memory to and from HDF5, on a machine with a GPU, nvcc and HDF5: the tests, the CUDA example, and with the argument
-# bench a table of speeds against HDF5's own ways (BENCH_GIB, 4; BENCH_FOLDER, /dev/shm).
+# Arrays in GPU memory to and from HDF5, on a machine with a GPU, nvcc and HDF5: the tests and the CUDA example.
 # KEEP is a folder for a file that is worth reading elsewhere.
 # Where HDF5 is not known to pkg-config, HDF5_CFLAGS and HDF5_LIBS tell how to compile and link; SLEEK_LIBRARY is a libsleek.so built elsewhere.
 set -euo pipefail
@@ -36,8 +35,3 @@ fi
 [ -z "${KEEP:-}" ] || "$work/direct" "$KEEP" gpu 24
 cuda examples/cuda/heat.cu heat
 "$work/heat" "$work/heat.h5"
-if [ "${1:-}" = bench ]; then
-    cuda tests/gpu/h5d_bench.cu bench -DFIELD_F32='"'"${BENCH_F32:-navy_uwnd_12x73x144.f32}"'"' -DFIELD_F64='"'"${BENCH_F64:-pyro_density_256x256.f64}"'"'
-    mkdir -p "${BENCH_FOLDER:-/dev/shm}/h5d"
-    "$work/bench" "${BENCH_FOLDER:-/dev/shm}/h5d" "${BENCH_GIB:-4}"
-fi
