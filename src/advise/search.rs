@@ -122,38 +122,3 @@ fn between(low: f64, high: f64) -> f64 {
 fn short(bound: f64) -> f64 {
     format!("{bound:.3e}").parse().unwrap_or(bound)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn solve(slack: f64, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> FoundBound<()> {
-        search((1e-12, 1.0), Slack(slack), |b| Ok::<_, ()>(sample(b)), |b| Ok((whole(b), ()))).unwrap()
-    }
-
-    #[test]
-    fn a_sample_that_is_off_costs_a_few_tries() {
-        let found = solve(0.02, |b| (b / 1e-3).ln() * 0.3, |b| (b / 2e-3).ln() * 0.4 + 0.1);
-        assert!(Slack(0.02).holds(found.score) && found.tries <= 4, "{} in {}", found.score, found.tries);
-        let found = solve(0.02, |_| -1.0, |b| (b / 2e-7).ln());
-        assert!(Slack(0.02).holds(found.score), "{} in {}", found.score, found.tries);
-    }
-
-    #[test]
-    fn a_jump_over_the_window_is_met_on_the_side_that_is_allowed() {
-        let step = |b: f64| if b < 3e-4 { -0.5 } else { 0.7 };
-        for (slack, score) in [(0.02, 0.7), (-0.02, -0.5)] {
-            let found = solve(slack, step, step);
-            assert_eq!(found.score, score);
-            assert!((found.bound / 3e-4 - 1.0).abs() < 0.02, "{}", found.bound);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_met_ends_at_the_end() {
-        let found = solve(0.02, |_| -2.0, |_| -2.0);
-        assert!(found.score == -2.0);
-        let found = solve(0.02, |_| 2.0, |_| 2.0);
-        assert!(found.score == 2.0 && found.bound <= 2e-12, "{}", found.bound);
-    }
-}

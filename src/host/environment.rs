@@ -50,19 +50,3 @@ fn number(value: Option<OsString>) -> Result<Option<usize>> {
         _ => fail!(InvalidArgument, "{THREADS} is '{}'; a whole number from 1 on is needed", value.display()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_understood() {
-        assert_eq!(number(None).unwrap(), None);
-        assert_eq!(number(Some("".into())).unwrap(), None);
-        assert_eq!(number(Some(" 12 ".into())).unwrap(), Some(12));
-        for wrong in ["0", "-1", "four", "2.5", "1,2", "99999999999999999999999"] {
-            let message = number(Some(wrong.into())).unwrap_err().message;
-            assert!(message.contains(THREADS) && message.contains(&format!("'{wrong}'")), "{message}");
-        }
-    }
-}

@@ -110,12 +110,7 @@ fn steady(dtype: DType, share: f64, range: f64) -> Bound {
 mod tests {
     use super::*;
     use crate::bound::Step;
-    use crate::codec;
-    use crate::params::{MissingValues, Profile};
-
-    fn noa(dtype: DType, bound: f64) -> Params {
-        Params::new(dtype).with_bound(Bound::noa(bound))
-    }
+    use crate::params::Profile;
 
     #[test]
     fn steps_are_powers_of_two_and_at_most_the_bound() {
@@ -141,33 +136,5 @@ mod tests {
         }
         let tiny = 1e6 * steady(DType::F64, 1e6, 0.0).range().unwrap();
         assert!(Step::for_bound(DType::F64, tiny, Profile::Adaptive).is_none());
-    }
-
-    #[test]
-    fn what_is_no_data_does_not_count() {
-        let values = [300.5f32, 0.0, 301.0, 1e20, f32::NAN, 300.0, 0.0, -0.0, 7.0, -9999.0, 0.0];
-        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
-        let missing = |numbers: &[f64]| {
-            let values: Vec<_> = numbers.iter().map(|n| crate::MissingValue::Number(*n)).collect();
-            MissingValues::of(&values).unwrap()
-        };
-        let codec = codec::chosen(&noa(DType::F32, 0.25)).unwrap();
-        let of = |numbers: &[f64]| {
-            let params = Params { big_endian: true, missing: missing(numbers), ..noa(DType::F32, 0.25) };
-            let found = measured(codec, params.clone(), &bytes).unwrap();
-            assert_eq!(found.missing, params.missing);
-            found.bound
-        };
-        let expected = |range| steady(DType::F32, 0.25, range);
-        assert_eq!(of(&[1e20, -9999.0, 7.0]), expected(1.0));
-        assert_eq!(of(&[1e20, -9999.0, 7.0, 301.0]), expected(0.5));
-        // Nor does what is equal to an element that is named, beside four that are missing.
-        let params =
-            Params { big_endian: true, missing: missing(&[1e20, -9999.0, 7.0, 301.0]), ..noa(DType::F32, 0.25) };
-        let without = |v: f32| with_range((params.clone(), None), &v.to_be_bytes(), &bytes).unwrap().bound;
-        assert_eq!((without(300.0), without(300.5)), (expected(0.0), expected(0.0)));
-        let given = noa(DType::F32, 0.25).with_bound(Bound::Noa { share: 0.25, range: Some(9.0) });
-        assert_eq!(measured(codec, given.clone(), &bytes).unwrap(), given);
-        assert!(measured(codec, noa(DType::F32, 0.25), &[]).is_ok());
     }
 }

@@ -107,20 +107,3 @@ pub fn text_of(object: &Id, name: &CStr) -> Result<Option<String>, String> {
         false => Ok(None),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_since_a_moment() {
-        for units in
-            ["days since 1850-01-01", "Hours Since 1900-1-1 00:00", " h since epoch", "seconds  since 1970-01-01T0Z"]
-        {
-            assert!(is_time(units), "{units}");
-        }
-        for units in ["days", "days since", "m since 3", "", "since 1900", "second", "W m-2"] {
-            assert!(!is_time(units), "{units}");
-        }
-    }
-}

@@ -218,14 +218,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_texts() {
-        for (text, value) in [("-9999", -9999.0), (" 1.e20 ", 1e20), ("-999.f", -999.0), ("1e20f", 1e20), ("5", 5.0)] {
-            assert_eq!(number(text), Some(value), "{text}");
-        }
-        assert_eq!((number("none"), number("")), (None, None));
-    }
-
-    #[test]
     fn the_same_value_in_two_types_is_one() {
         let mut named = Named { dtype: DType::F32, values: Vec::new(), specials: Vec::new() };
         for (value, by) in [(1e20, "a"), (f64::from(1e20f32), "b"), (-999.9, "c"), (f64::NAN, "d"), (1e300, "e")] {

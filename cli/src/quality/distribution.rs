@@ -42,25 +42,3 @@ impl Distribution {
         gaps.max().map(|most| most as f64 / a.len() as f64)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn by_hand() {
-        let distance = |a: &[f64], b: &[f64]| {
-            let mut both = Distribution::new(a.len() as u64);
-            both.add(a, b);
-            both.distance()
-        };
-        assert_eq!(distance(&[1.0, 2.0, 3.0, 4.0], &[4.0, 3.0, 2.0, 1.0]), Some(0.0));
-        assert_eq!(distance(&[1.0, 2.0, 3.0, 4.0], &[1.5, 2.5, 3.5, 4.5]), Some(0.25));
-        assert_eq!(distance(&[1.0, 1.0, 1.0, 5.0], &[2.0, 2.0, 2.0, 5.0]), Some(0.75));
-        assert_eq!(distance(&[1.0, f64::NAN], &[2.0, 0.0]), Some(1.0));
-        assert_eq!((distance(&[], &[]), distance(&[-0.0], &[0.0])), (None, Some(0.0)));
-        let mut some = Distribution::new(4 * MOST);
-        (0..100).for_each(|i| some.add(&[f64::from(i); 40], &[f64::from(i + 10); 40]));
-        assert_eq!((some.pairs.len(), some.distance()), (1000, Some(0.1)));
-    }
-}

@@ -223,13 +223,4 @@ mod tests {
             assert_eq!(date(seconds), text);
         }
     }
-
-    #[test]
-    fn the_command_as_it_was_given() {
-        let words = "sleek repack --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
-        assert_eq!(in_shell(words), "sleek repack --abs 1 -r in");
-        let words = ["/usr/bin/sleek", "repack", "--exclude", "lat*", "my file", "it's", "", "größe.nc"];
-        let said = in_shell(words.into_iter().map(str::to_owned));
-        assert_eq!(said, r"sleek repack --exclude 'lat*' 'my file' 'it'\''s' '' größe.nc");
-    }
 }

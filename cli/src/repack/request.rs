@@ -103,36 +103,3 @@ pub fn parse(request: &str) -> Result<Request, String> {
     let params = params.with_bound(Bound::Abs(f64::MIN_POSITIVE));
     Ok(Request::Compress(Wish { params, target: Some(target) }))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sleek::Profile;
-
-    #[test]
-    fn names_with_signs_of_equality() {
-        let (path, request) = named("a=b/c==abs=1e-3,profile=small").unwrap();
-        assert_eq!(path, "/a=b/c=");
-        assert!(matches!(request, Request::Compress(wish) if wish.params.bound == Bound::Abs(1e-3)));
-        assert_eq!(named("/t=keep"), Ok(("/t".into(), Request::Keep)));
-        assert!(named("/t=abs=x").unwrap_err().contains("abs=x"));
-        assert!(named("/t").unwrap_err().contains("a path and a request"));
-    }
-
-    #[test]
-    fn requests_in_words() {
-        let wish = |text: &str| match parse(text) {
-            Ok(Request::Compress(wish)) => wish,
-            other => panic!("{text}: {other:?}"),
-        };
-        assert_eq!(parse("keep"), Ok(Request::Keep));
-        assert_eq!((wish("abs=1e-3").params.bound, wish("abs=1e-3").target), (Bound::Abs(1e-3), None));
-        let best = wish("profile=small,ratio=10");
-        assert_eq!((best.params.profile, best.target), (Profile::Small, Some(Target::Ratio(10.0))));
-        assert_eq!(wish("psnr=60,fill=-9999").target, Some(Target::Psnr(60.0)));
-        assert_eq!(wish("ssim=0.999").target, Some(Target::Ssim(0.999)));
-        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=3", "ssim=1", "dssim=0.9", "nothing"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
-}

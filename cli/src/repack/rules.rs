@@ -165,32 +165,7 @@ fn word(key: &str, value: &toml::Value) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::Wish;
     use super::*;
-    use crate::targets::Target;
-    use sleek::{Bound, Profile};
-
-    #[test]
-    fn the_first_rule_that_matches_decides() {
-        let rules = Rules::parse(
-            "# ocean\n[[rule]]\ndataset = 'temp*'\nabs = 0.001\nprofile = 'small'\nmissing = [-9999, 1e20]\n\
-             [[rule]]\ndataset = '/grid/*'\nkeep = true\n[[rule]]\ntype = 'integer'\nlossless = true\n\
-             [[rule]]\ndataset = 'salt'\nratio = 10\n",
-        )
-        .unwrap();
-        let wish = |path: &str, dtype| match rules.of(path, dtype) {
-            Some((Request::Compress(Wish { params, target }), exact)) => (params, target, exact),
-            other => panic!("{path}: {other:?}"),
-        };
-        let (params, _, exact) = wish("/a/temperature", DType::F32);
-        assert_eq!((params.bound, params.profile, exact), (Bound::Abs(1e-3), Profile::Small, false));
-        assert_eq!(params.missing.numbers(DType::F64).unwrap(), [-9999.0, 1e20]);
-        assert_eq!(rules.of("/grid/salt", DType::F32).unwrap().0, Request::Keep);
-        assert_eq!(wish("/n", DType::I16).0.bound, Bound::Lossless);
-        let (_, target, exact) = wish("/salt", DType::F64);
-        assert_eq!((target, exact), (Some(Target::Ratio(10.0)), true));
-        assert!(rules.of("/other", DType::F32).is_none());
-    }
 
     #[test]
     fn what_is_no_rule() {

@@ -226,26 +226,6 @@ mod tests {
     }
 
     #[test]
-    fn ieee_floats_are_known() {
-        assert_eq!(seen(&float(0, 4, 32, 8, 23, 127)), (DType::F32, false, true));
-        assert_eq!(seen(&float(1, 8, 64, 11, 52, 1023)), (DType::F64, true, true));
-        assert_eq!(seen(&float(0, 2, 16, 5, 10, 15)), (DType::F16, false, true));
-        assert_eq!(seen(&float(1, 2, 16, 8, 7, 127)), (DType::BF16, true, true));
-    }
-
-    #[test]
-    fn other_floats_are_integers() {
-        assert_eq!(seen(&float(0, 4, 32, 8, 23, 126)).0, DType::U32);
-        assert_eq!(seen(&float(0x41, 4, 32, 8, 23, 127)).0, DType::U32);
-        assert_eq!(seen(&float(0, 2, 16, 6, 9, 31)).0, DType::U16);
-        assert_eq!(seen(&float(0, 1, 8, 4, 3, 7)).0, DType::U8);
-        assert_eq!(seen(&float(0, 16, 80, 15, 64, 16383)).0, DType::U8);
-        let mut hidden_bit_stored = float(0, 4, 32, 8, 23, 127);
-        hidden_bit_stored[3] = 0x10;
-        assert_eq!(seen(&hidden_bit_stored).0, DType::U32);
-    }
-
-    #[test]
     fn integers_and_parts() {
         assert_eq!(seen(&integer(0, 1, 4)), (DType::I32, true, true));
         assert_eq!(seen(&integer(0, 1, 1)), (DType::I8, false, true));

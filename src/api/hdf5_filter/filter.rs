@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::api::hdf5_filter::cd_values::StoredElement;
     use crate::api::hdf5_filter::cd_values_of;
-    use crate::params::{Bound, Mode, Profile};
+    use crate::params::{Bound, Mode};
 
     /// A chunk as HDF5 holds it: `len` bytes in a buffer of `room`.
     struct Chunk {
@@ -276,43 +276,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_chunk_of_another_length_than_its_datasets_is_refused() {
-        let (raw, words) = ([values(), vec![7; 4]].concat(), long_form(Bound::Lossless));
-        for len in [64, 19_996, 20_004] {
-            let mut chunk = Chunk::new(&raw[..len]);
-            assert_eq!(chunk.run(0, &words), 0);
-            assert!(chunk.run(0, &[]) > 0);
-            assert_eq!(chunk.run(H5Z_FLAG_REVERSE, &words), 0);
-            assert_eq!(chunk.run(H5Z_FLAG_REVERSE, &[]), len);
-        }
-    }
-
-    /// Of few elements a stream takes more than they do: HDF5 stores them itself where it may, and else the shortest.
-    #[test]
-    fn chunks_that_do_not_shrink() {
-        let noise = noise(20_000);
-        for (len, chunk, shortest) in [(4, vec![1], 112), (12, vec![3, 1], 112), (20_000, vec![50, 100], 20_096)] {
-            for profile in [Profile::Adaptive, Profile::Fast, Profile::Small] {
-                let element = StoredElement { fills: vec![0], ..StoredElement::of(DType::F32, true, 4, &chunk) };
-                let request = Params { profile, ..Params::new(DType::F32) };
-                let words = CdValues { request, element: Some(element) }.encode();
-                let (params, codec) = asked(&words, &noise[..len], 1, |_| Ok(())).unwrap();
-                let options = ExecOptions::threads(1);
-                let made = |may| stream(codec, &params, &noise[..len], options, || Ok(may), Buffer::new).unwrap();
-                assert!(made(true).is_none() && made(false).is_some());
-                // Here no HDF5 calls that would be known to remember what it stored plain.
-                assert_eq!(Chunk::new(&noise[..len]).run(H5Z_FLAG_OPTIONAL, &words), shortest);
-                let mut chunk = Chunk::new(&noise[..len]);
-                assert_eq!(chunk.run(0, &words), shortest, "{profile:?} {len}");
-                assert_eq!(stream_of_chunk(&words, &noise[..len], 1).unwrap(), chunk.bytes());
-                assert_eq!((chunk.run(H5Z_FLAG_REVERSE, &words), chunk.bytes()), (len, &noise[..len]));
-            }
-        }
-        let mut chunk = Chunk::new(&values());
-        assert!(chunk.run(H5Z_FLAG_OPTIONAL, &long_form(Bound::Lossless)) > 0);
-    }
-
     /// HDF5 copies objects through one buffer, which may be longer than the chunk: nothing comes back in less.
     #[test]
     fn no_buffer_is_smaller_than_the_one_that_came() {
@@ -373,22 +336,5 @@ mod tests {
         let faults = page_faults() - before;
         // A round touches three times 1024 pages.
         assert!(faults < 8 * 512, "{faults} page faults");
-    }
-
-    #[test]
-    fn a_failure_leaves_the_chunk_as_it_was() {
-        let raw = values();
-        let whole = long_form(Bound::Abs(1e-3));
-        for (flags, len, words) in [
-            (0, 4096, &whole[..]),              // less than a chunk
-            (0, raw.len(), &[7, 7][..]),        // another layout
-            (H5Z_FLAG_REVERSE, raw.len(), &[]), // no stream
-            (H5Z_FLAG_REVERSE, 0, &[]),
-        ] {
-            let mut chunk = Chunk::new(&raw[..len]);
-            let before = chunk.buf;
-            assert_eq!(chunk.run(flags, words), 0);
-            assert_eq!((chunk.buf, chunk.bytes()), (before, &raw[..len]));
-        }
     }
 }

@@ -109,19 +109,3 @@ fn loaded_objects() -> Vec<CString> {
     between_forks(|| unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut names).cast()) });
     names
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_are_found_by_address_and_by_symbol() {
-        let here = Object::at(objects_are_found_by_address_and_by_symbol as *const c_void).unwrap();
-        let there = Object::only_with(c"dlopen").unwrap();
-        assert_eq!(Some(there.base), base_of(there.find(c"dlopen").unwrap().as_ptr()));
-        // The test program uses dlopen but does not define it.
-        assert!(here.base != there.base && here.find(c"dlopen").is_some() && here.find_own(c"dlopen").is_none());
-        assert!(Object::only_with(c"no_such_function").is_none());
-        assert!(Object::at(std::ptr::dangling()).is_none());
-    }
-}

@@ -59,20 +59,3 @@ impl<'a> Symbols<'a> {
         symbols.find(|symbol| at.wrapping_sub(symbol.address()) < symbol.size())?.name_bytes().ok()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_program_finds_its_own_functions() {
-        let (file, ours) = (ReadCache::new(File::open("/proc/self/exe").unwrap()), functions);
-        let base = base_of(ours as *const c_void).unwrap();
-        let symbols = Symbols::new(&file, base as usize).unwrap();
-        let name = symbols.name_at(ours as *const () as usize).unwrap();
-        assert!(name.windows(6).any(|part| part == b"symtab"), "{}", name.escape_ascii());
-        let name = std::ffi::CString::new(name).unwrap();
-        assert_eq!(symbols.find(&name).unwrap().as_ptr() as usize, ours as *const () as usize);
-        assert_eq!(symbols.find(c"no_such_function"), None);
-    }
-}

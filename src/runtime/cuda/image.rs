@@ -64,15 +64,6 @@ pub fn best(archs: impl Iterator<Item = u8>, (major, minor): (i32, i32)) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
-    use lzma_rust2::{LzmaOptions, LzmaWriter};
-    use std::io::Write;
-
-    fn packed(text: &[u8]) -> Vec<u8> {
-        let mut writer = LzmaWriter::new_use_header(Vec::new(), &LzmaOptions::with_preset(1), None).unwrap();
-        writer.write_all(text).unwrap();
-        writer.finish().unwrap()
-    }
 
     #[test]
     fn code_is_for_the_major_number_and_no_newer_a_minor_one() {
@@ -89,39 +80,6 @@ mod tests {
             ((7, 5), PTX),
         ] {
             assert_eq!(best(archs(), capability), wanted, "{capability:?}");
-        }
-    }
-
-    #[test]
-    fn a_module_is_found_among_others() {
-        let stream = packed(b"f32 5\nabc\n\0f32-encoder 2\nxyf64 0\nf16 3\nend");
-        assert_eq!(unpack(&stream, "f32").unwrap(), b"abc\n\0");
-        assert_eq!(unpack(&stream, "f32-encoder").unwrap(), b"xy");
-        assert_eq!(unpack(&stream, "f64").unwrap(), b"");
-        assert_eq!(unpack(&stream, "f16").unwrap(), b"end");
-        let missing = unpack(&stream, "bf16").unwrap_err();
-        assert!(
-            missing.kind == Kind::Internal && missing.message.contains("no module bf16: make kernels"),
-            "{missing}"
-        );
-    }
-
-    #[test]
-    fn damage_is_an_error() {
-        for text in [
-            &b"f32 5\nabc"[..],
-            b"f32\n",
-            b"f32 five\nabcde",
-            b"f32 -1\n",
-            b"f32 99999999999\n",
-            &[b'a'; 999],
-            b"\xff 1\na",
-        ] {
-            assert_eq!(unpack(&packed(text), "f32").unwrap_err().kind, Kind::Internal, "{text:?}");
-        }
-        let stream = packed(&[&b"f32 5000\n"[..], &[7; 5000]].concat());
-        for cut in 0..stream.len() - 8 {
-            assert!(unpack(&stream[..cut], "f32").is_err(), "{cut}");
         }
     }
 }
