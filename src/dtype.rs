@@ -1,6 +1,6 @@
 //! Element types.
 
-use crate::error::enumeration;
+use crate::error::{Result, enumeration, fail};
 
 /// What `$body` gives for an element type: `$number` makes the number of an element, whose bits are a `$word`.
 macro_rules! with_numbers {
@@ -65,6 +65,14 @@ impl DType {
             DType::F16 | DType::BF16 | DType::I16 | DType::U16 => 2,
             DType::F32 | DType::I32 | DType::U32 => 4,
             DType::F64 | DType::I64 | DType::U64 => 8,
+        }
+    }
+
+    /// Bytes of so many elements; an error where no memory has room for them.
+    pub(crate) fn bytes_of(self, count: usize) -> Result<usize> {
+        match count.checked_mul(self.size()) {
+            Some(bytes) => Ok(bytes),
+            None => fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", self.size()),
         }
     }
 

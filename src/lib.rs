@@ -99,7 +99,8 @@ pub use dtype::DType;
 pub use error::{Error, Kind, Result};
 pub use missing::{MissingValue, sentinel};
 pub use params::{Bound, Device, Limits, MissingValues, Mode, Params, Profile};
-pub use route::cpu::{compress, compress_bound, decompress, decompress_chunks_into, decompress_coarse_into, inspect};
+pub use route::cpu::{compress, compress_bound, decompress, inspect};
+pub use route::cpu::{decompress_chunks_into, decompress_coarse_into, decompress_range_into};
 pub use route::ranges::{ChunkRange, chunk_ranges};
 pub use route::recompression::of_chunk;
 
@@ -111,7 +112,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 ///
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    route::cpu::compress_into(params, src, dst, ExecOptions::threads(params.threads))
+    route::cpu::Request::new(params)?.compress(src, dst, ExecOptions::threads(params.threads))
 }
 
 /// Restores the whole array into `dst`; returns the bytes written.
@@ -124,11 +125,6 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
 /// [`decompress_into`] on `threads` threads; 0 lets the library choose.
 pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
     route::cpu::decompress_into(src, dst, ExecOptions::threads(threads))
-}
-
-/// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
-pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
-    route::cpu::decompress_range_into(src, first, count, dst).map(|_| ())
 }
 
 /// Restores the box of elements that begins at `start` and has `lens` along each dimension. It decodes only the chunks

@@ -78,7 +78,7 @@ fn calls(params: &Params, pieces: usize, mark: Option<u64>) -> [usize; 5] {
     let mut stream = vec![0; sleek::compress_bound(&params, count).unwrap()];
     let (mut back, mut bytes) = (vec![0; data.len()], 0);
     let options = ExecOptions::threads(params.threads);
-    let compress = asked(|| bytes = cpu::compress_into(&params, &data, &mut stream, options).unwrap());
+    let compress = asked(|| bytes = cpu::Request::new(&params).unwrap().compress(&data, &mut stream, options).unwrap());
     let stream = &stream[..bytes];
     let decompress = asked(|| assert_eq!(cpu::decompress_into(stream, &mut back, options).unwrap(), data.len()));
     let range = asked(|| sleek::decompress_range_into(stream, 1, count - 2, &mut back[..(count - 2) * size]).unwrap());
@@ -144,7 +144,8 @@ fn most_held_here(params: &Params) -> [usize; 2] {
         call();
         HELD.get()[1] as usize / 1024
     };
-    let compress = most(&mut || bytes = cpu::compress_into(params, &data, &mut stream, options).unwrap());
+    let compress =
+        most(&mut || bytes = cpu::Request::new(params).unwrap().compress(&data, &mut stream, options).unwrap());
     let decompress = most(&mut || {
         cpu::decompress_into(&stream[..bytes], &mut back, options).unwrap();
     });

@@ -1,4 +1,4 @@
-// Twin: src/runtime/cpu/parallel.rs
+// Twin: src/runtime/cpu/compress.rs
 // Bodies of a wave → the stream and its index: a block takes some tiles that follow each other, a warp a few of them.
 //
 //   placed   of each of these tiles    some threads write, a barrier, all read

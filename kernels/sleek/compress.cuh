@@ -1,4 +1,4 @@
-// Twin: src/runtime/cpu/parallel.rs
+// Twin: src/runtime/cpu/compress.rs
 // Array → stream. Blocks take chunks by ticket; encode_generic.cuh and encode_fast.cuh encode them in shared memory. A
 // chunk's size is published as soon as it is known, and its body goes to its place when the sizes of all chunks before
 // it are.

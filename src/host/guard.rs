@@ -160,7 +160,7 @@ mod tests {
         let text = text();
         assert!(text.starts_with("internal error: quiet on the caller's thread at src/host/guard.rs:"), "{text}");
         let code = status(|| {
-            crate::host::pool::run(2, &|| panic!("quiet on a thread of the pool"));
+            crate::host::helpers::run(2, &|| panic!("quiet on a thread of the pool"));
             Ok(())
         });
         assert_eq!(code, 99);

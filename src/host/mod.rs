@@ -4,5 +4,6 @@ pub mod environment;
 pub(crate) mod fork;
 pub(crate) mod fpu;
 pub(crate) mod guard;
+pub(crate) mod helpers;
 pub(crate) mod memory;
 pub mod pool;

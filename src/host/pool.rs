@@ -7,8 +7,6 @@ use rayon::ThreadPool;
 
 use crate::host::{fork, memory};
 
-mod shared;
-
 struct Pool {
     /// Of `fork::process`.
     process: (usize, u32),
@@ -61,16 +59,6 @@ const THREAD_BYTES: usize = 4 << 10;
 /// must not end one.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by
-/// itself: threads that wake only when this one has found nothing left to do are not waited for, and do nothing.
-pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
-    match if tasks > 1 { pool_of(tasks) } else { None } {
-        // The caller takes one task itself and at once: waking a thread of the pool lasts longer than coding 64 KiB.
-        Some(pool) => shared::run(pool, tasks - 1, work),
-        None => work(),
-    }
-}
-
 /// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both
 /// must end whether the other has begun or not.
 pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> R) -> R {
@@ -95,7 +83,7 @@ pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 }
 
 /// A pool of at least `size` threads that belongs to this process.
-fn pool_of(size: usize) -> Option<&'static ThreadPool> {
+pub(super) fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let process = fork::process();
     let current = POOL.load(Ordering::Acquire);
     // SAFETY: pointers in POOL come from Box::leak below and are never freed.

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use super::cpu::Request;
 use super::device::{compressor, named_side, needed, refuse_search};
-use crate::codec;
 use crate::container::constants::ALIGN;
 use crate::container::{Layout, Wanted};
 use crate::error::{Result, fail};
@@ -54,14 +54,15 @@ impl Call<'_> {
     /// That of [`compress_async`].
     unsafe fn compress(&self, params: &Params) -> Result<()> {
         refuse_search(params)?;
-        let Some(first) = self.items.first() else { return params.check() };
-        let mut layout = codec::layout(params, first.count)?;
-        let gpu = needed(compressor(params, &layout)?)?;
+        let request = Request::new(params)?;
+        let Some(first) = self.items.first() else { return Ok(()) };
+        let mut layout = request.layout(first.count as usize)?;
+        let gpu = needed(compressor(request, &layout))?;
         let mut largest = layout;
         for (i, item) in self.items.iter().enumerate() {
             // A layout takes longer than a small array does on the GPU, and most batches have arrays of one size.
             if item.count != layout.count {
-                layout = codec::layout(params, item.count)?;
+                layout = request.layout(item.count as usize)?;
                 needed(gpu.refuses(params, &layout).map_or(Ok(gpu), |why| Err(format!("array {i}: {why}"))))?;
                 if layout.count > largest.count {
                     largest = layout;

@@ -1,9 +1,10 @@
 //! Calls on arrays and streams in host memory, whatever their codec.
 
+use std::ops::ControlFlow;
+
 use super::limits::{Inside, Put, ROUNDS};
 use crate::codec::{self, Codec, Info, ShowChunk};
 use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
-use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::memory::{Heap, filled, reserve};
@@ -11,135 +12,169 @@ use crate::missing::Missing;
 use crate::missing::sentinel::{self, ElementSample};
 use crate::params::{Bound, Params};
 
-/// The most bytes that a stream of `count` elements can take, with as many missing values as may be found.
-fn most_bytes(codec: &dyn Codec, params: &Params, count: u64) -> Result<usize> {
-    let missing = match sentinel::is_wanted(params)? || params.limits.is_some() {
-        true => Missing::most(),
-        false => params.missing.of_type(params.dtype)?,
-    };
-    codec::layout_with(codec, params, missing, count)?.max_stream_bytes()
+/// A request that was checked, and the codec that does it.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// What is asked for.
+    pub params: &'a Params,
+    /// Chosen for it.
+    pub codec: &'static dyn Codec,
 }
 
-/// The layout of the stream of `src`; refuses less room than header and index take. Takes nothing of the caller's
-/// stack; never inlined, so that nothing of the way there stays either.
-#[inline(never)]
-fn layout_of(codec: &dyn Codec, params: &Params, src: &[u8], room: usize) -> Result<Heap<Layout>> {
-    let size = params.dtype.size();
-    if !src.len().is_multiple_of(size) {
-        let (bytes, name) = (src.len(), params.dtype.name());
-        return fail!(InvalidArgument, "{bytes} bytes are not a whole number of {name} elements");
+impl<'a> Request<'a> {
+    /// Checks `params`, once for all that is done with them.
+    pub fn new(params: &'a Params) -> Result<Request<'a>> {
+        Ok(Request { params, codec: codec::chosen(params)? })
     }
-    let missing = params.missing.of_type(params.dtype)?;
-    let layout = Heap::new(codec::layout_with(codec, params, missing, (src.len() / size) as u64)?)?;
-    if room >= layout.bodies_at() {
-        return Ok(layout);
+
+    /// The same with what was found in an array.
+    pub fn with(self, params: &Params) -> Request<'_> {
+        Request { params, ..self }
     }
-    let enough = most_bytes(codec, params, layout.count)?;
-    fail!(BufferTooSmall, "{room} bytes; header and index take {}, {enough} are always enough", layout.bodies_at())
+
+    /// The layout of the stream of `count` elements.
+    pub fn layout(&self, count: usize) -> Result<Layout> {
+        codec::layout_with(self.codec, self.params, self.params.missing.of_type(self.params.dtype)?, count as u64)
+    }
+
+    /// The most bytes that the stream of `count` elements can take, with as many missing values as may be found.
+    pub fn most_bytes(&self, count: usize) -> Result<usize> {
+        let missing = match sentinel::is_wanted(self.params)? || self.params.limits.is_some() {
+            true => Missing::most(),
+            false => self.params.missing.of_type(self.params.dtype)?,
+        };
+        codec::layout_with(self.codec, self.params, missing, count as u64)?.max_stream_bytes()
+    }
+
+    /// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes.
+    pub fn compress_to<B: AsMut<[u8]>>(
+        &self,
+        src: &[u8],
+        options: ExecOptions,
+        allocate: impl FnOnce(usize) -> Result<B>,
+    ) -> Result<(B, usize)> {
+        let mut dst = allocate(self.most_bytes(src.len() / self.params.dtype.size())?)?;
+        let n = self.compress(src, dst.as_mut(), options)?;
+        Ok((dst, n))
+    }
+
+    /// See [`crate::compress_into`]; of the request and `options` only the latter counts for threads.
+    pub fn compress(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+        exec::check_environment()?;
+        if !sentinel::is_wanted(self.params)? {
+            return self.encode(src, dst, options);
+        }
+        match self.searched(src, dst, options)? {
+            ControlFlow::Break(n) => Ok(n),
+            ControlFlow::Continue(found) => self.with(&found).encode(src, dst, options),
+        }
+    }
+
+    /// What is asked for with the undeclared fill values of an array. Where a sample has no sign of any the array is
+    /// encoded at once, and searched only if the ends that the codec tells leave a doubt: the bytes of its stream, if
+    /// there is nothing.
+    fn searched(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<ControlFlow<usize, Heap<Params>>> {
+        let layout = &*self.layout_of(src.len(), dst.len())?;
+        let mut told = None;
+        if let Some(sample) = if self.params.bound.measures() { None } else { self.sample(src)? } {
+            told = Some(match self.codec.cpu().compress_told(self.params, layout, src, dst, options) {
+                Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
+                told => Ok(told?),
+            });
+            if let Some(Ok((n, ends))) = told
+                && sample.clears(self.params, ends, src)?
+            {
+                return Ok(ControlFlow::Break(n));
+            }
+        }
+        let are_numbers = matches!(told, Some(Ok((_, ends))) if ends.are_numbers());
+        let found = self.declared(src, !are_numbers)?;
+        let is_nothing = !found.exact && found.missing.iter().count() == self.params.missing.iter().count();
+        match told {
+            Some(told) if is_nothing => told.map(|(n, _)| ControlFlow::Break(n)),
+            _ => Ok(ControlFlow::Continue(found)),
+        }
+    }
+
+    /// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark.
+    /// Never inlined, so that nothing of it stays on the stack.
+    #[inline(never)]
+    pub fn sample(&self, src: &[u8]) -> Result<Option<ElementSample>> {
+        let tells = self.params.limits.is_none() && self.codec.cpu().tells_ends(self.params);
+        match tells && src.len().is_multiple_of(self.params.dtype.size()) {
+            true => ElementSample::of(self.params, src),
+            false => Ok(None),
+        }
+    }
+
+    /// What is asked for with what the search finds; there may be none but numbers. Takes nothing of the caller's
+    /// stack; never inlined, as `layout_of`.
+    #[inline(never)]
+    fn declared(&self, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
+        Heap::new(match may_have_specials {
+            true => sentinel::declared(self.params.clone(), src)?,
+            false => sentinel::declared_but_specials(self.params.clone(), src)?.0,
+        })
+    }
+
+    /// Encodes an array for which all is declared. Where it has limits, what leaves them is put at them and the array
+    /// is encoded anew, round after round as others leave then.
+    fn encode(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+        let once = |params: &Params, src: &[u8], dst: &mut [u8]| {
+            let layout = &*self.with(params).layout_of(src.len(), dst.len())?;
+            self.codec.cpu().compress(params, layout, src, dst, options)
+        };
+        let mut n = once(self.params, src, dst)?;
+        let Some(limits) = self.params.limits.filter(|_| self.params.bound.mode().has_bound()) else { return Ok(n) };
+        let Some(mut inside) = Inside::new(self.params, limits, &Header::read(&dst[..n])?, src)? else {
+            return Ok(n);
+        };
+        for _ in 0..ROUNDS {
+            Stream::open(&dst[..n])?.decompress_into(&mut inside.back, options)?;
+            match inside.put(src)? {
+                Put::Nothing => return Ok(n),
+                Put::All => n = once(&inside.params, &inside.array, dst)?,
+                Put::NoRoom => break,
+            }
+        }
+        // There is no room for the limits, or always another one that leaves.
+        inside.params.bound = Bound::Lossless;
+        once(&inside.params, src, dst)
+    }
+
+    /// The layout of the stream of so many `bytes`; refuses less room than header and index take. Takes nothing of the caller's
+    /// stack; never inlined, so that nothing of the way there stays either.
+    #[inline(never)]
+    fn layout_of(&self, bytes: usize, room: usize) -> Result<Heap<Layout>> {
+        let dtype = self.params.dtype;
+        if !bytes.is_multiple_of(dtype.size()) {
+            return fail!(InvalidArgument, "{bytes} bytes are not a whole number of {} elements", dtype.name());
+        }
+        let layout = Heap::new(self.layout(bytes / dtype.size())?)?;
+        self.refuse_less(room, &layout)?;
+        Ok(layout)
+    }
+
+    /// Refuses less room than header and index take.
+    pub fn refuse_less(&self, room: usize, layout: &Layout) -> Result<()> {
+        let least = layout.bodies_at();
+        if room >= least {
+            return Ok(());
+        }
+        let enough = self.most_bytes(layout.count as usize)?;
+        fail!(BufferTooSmall, "{room} bytes; header and index take {least}, {enough} are always enough")
+    }
 }
 
 /// The most bytes a stream of `count` elements can take.
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    most_bytes(codec::chosen(params)?, params, count as u64)
-}
-
-/// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
-pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    compress_by(codec::chosen(params)?, params, src, dst, options)
-}
-
-/// The stream of `src` in what `allocate` gives for so many bytes, and its own bytes. The codec was chosen for
-/// `params`, which are checked then.
-pub fn compress_to<B: AsMut<[u8]>>(
-    codec: &dyn Codec,
-    params: &Params,
-    src: &[u8],
-    options: ExecOptions,
-    allocate: impl FnOnce(usize) -> Result<B>,
-) -> Result<(B, usize)> {
-    let mut dst = allocate(most_bytes(codec, params, (src.len() / params.dtype.size()) as u64)?)?;
-    let n = compress_by(codec, params, src, dst.as_mut(), options)?;
-    Ok((dst, n))
-}
-
-/// [`compress_into`] by the codec that was chosen for `params`.
-///
-/// Undeclared fill values are searched for before the array is encoded; where a sample has no sign of any, only if the
-/// ends that the codec tells leave a doubt. The array is encoded once more then if there is something.
-fn compress_by(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    exec::check_environment()?;
-    if !sentinel::is_wanted(params)? {
-        return encode(codec, params, src, dst, options);
-    }
-    let Some(sample) = (if params.bound.measures() { None } else { sample(codec, params, src)? }) else {
-        return encode(codec, &*declared(params, src, true)?, src, dst, options);
-    };
-    let layout = &*layout_of(codec, params, src, dst.len())?;
-    let told = match codec.cpu().compress_told(params, layout, src, dst, options) {
-        Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
-        told => Ok(told?),
-    };
-    if let Ok((n, ends)) = told
-        && sample.clears(params, ends, src)?
-    {
-        return Ok(n);
-    }
-    let are_numbers = told.as_ref().is_ok_and(|(_, ends)| ends.are_numbers());
-    let found = &*declared(params, src, !are_numbers)?;
-    let is_something = found.exact || found.missing.iter().count() > params.missing.iter().count();
-    if is_something { encode(codec, found, src, dst, options) } else { Ok(told?.0) }
-}
-
-/// A sample of an array where the codec tells what the whole lies between, and the sample has no sign of a mark. Never
-/// inlined, so that nothing of it stays on the stack.
-#[inline(never)]
-pub fn sample(codec: &dyn Codec, params: &Params, src: &[u8]) -> Result<Option<ElementSample>> {
-    let tells = params.limits.is_none() && codec.cpu().tells_ends(params);
-    match tells && src.len().is_multiple_of(params.dtype.size()) {
-        true => ElementSample::of(params, src),
-        false => Ok(None),
-    }
-}
-
-/// The request with what the search finds; there may be none but numbers. Takes nothing of the caller's stack; never
-/// inlined, as `layout_of`.
-#[inline(never)]
-fn declared(params: &Params, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
-    Heap::new(match may_have_specials {
-        true => sentinel::declared(params.clone(), src)?,
-        false => sentinel::declared_but_specials(params.clone(), src)?.0,
-    })
-}
-
-/// Encodes an array for which all is declared. Where it has limits, what leaves them is put at them and the array is
-/// encoded anew, round after round as others leave then.
-fn encode(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let mut n = encode_once(codec, params, src, dst, options)?;
-    let Some(limits) = params.limits.filter(|_| params.bound.mode().has_bound()) else { return Ok(n) };
-    let Some(mut inside) = Inside::new(params, limits, &Header::read(&dst[..n])?, src)? else { return Ok(n) };
-    for _ in 0..ROUNDS {
-        Stream::open(&dst[..n])?.decompress_into(&mut inside.back, options)?;
-        match inside.put(src)? {
-            Put::Nothing => return Ok(n),
-            Put::All => n = encode_once(codec, &inside.params, &inside.array, dst, options)?,
-            Put::NoRoom => break,
-        }
-    }
-    // There is no room for the limits, or always another one that leaves.
-    inside.params.bound = Bound::Lossless;
-    encode_once(codec, &inside.params, src, dst, options)
-}
-
-/// The same whatever the limits.
-fn encode_once(codec: &dyn Codec, params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    let layout = &*layout_of(codec, params, src, dst.len())?;
-    codec.cpu().compress(params, layout, src, dst, options)
+    Request::new(params)?.most_bytes(count)
 }
 
 /// [`crate::compress_into`] a new buffer of the right size.
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     let options = ExecOptions::threads(params.threads);
-    let (mut dst, n) = compress_to(codec::chosen(params)?, params, src, options, |bytes| filled(bytes, 0u8))?;
+    let (mut dst, n) = Request::new(params)?.compress_to(src, options, |bytes| filled(bytes, 0u8))?;
     dst.truncate(n);
     dst.shrink_to_fit();
     Ok(dst)
@@ -158,17 +193,6 @@ fn open(src: &[u8]) -> Result<Opened> {
     Ok((header, codec))
 }
 
-/// What a stream restores.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held {
-    /// Bytes of the array.
-    pub bytes: usize,
-    /// The type of its elements.
-    pub dtype: DType,
-    /// Their byte order.
-    pub big_endian: bool,
-}
-
 /// A stream whose header and index were read and verified, once for all that is asked of it.
 pub struct Stream<'a> {
     opened: Heap<Opened>,
@@ -184,12 +208,10 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    /// What it restores. Each chunk of the index has a body in the stream, so this cannot be more than what so many
-    /// bodies can restore, whatever the header says: memory for it may be asked for.
-    pub fn held(&self) -> Held {
-        let header = &self.opened.0;
-        let Layout { dtype, raw_bytes, .. } = header.layout;
-        Held { bytes: raw_bytes as usize, dtype, big_endian: header.big_endian }
+    /// Bytes of the array. Each chunk of the index has a body in the stream, so they cannot be more than what so many
+    /// bodies can restore, whatever the header says: memory for them may be asked for.
+    pub fn raw_bytes(&self) -> usize {
+        self.header().layout.raw_bytes as usize
     }
 
     /// See [`crate::decompress_into`].
@@ -237,14 +259,15 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Resu
 /// [`decompress_into`] a new buffer of the right size.
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
     let stream = Stream::open(src)?;
-    let mut dst = filled(stream.held().bytes, 0u8)?;
+    let mut dst = filled(stream.raw_bytes(), 0u8)?;
     stream.decompress_into(&mut dst, ExecOptions::threads(0))?;
     Ok(dst)
 }
 
-/// See [`crate::decompress_range_into`]; returns the bytes written.
-pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
-    Stream::open(src)?.restore(dst, ExecOptions::threads(0), |header| range(header, first, count as u64))
+/// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
+pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
+    let wanted = |header: &Header| range(header, first, count as u64);
+    Stream::open(src)?.restore(dst, ExecOptions::threads(0), wanted).map(|_| ())
 }
 
 /// Restores every 2^`level`-th element along each of the last three axes: those whose places are multiples of it. Of

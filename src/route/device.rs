@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 
-use super::cpu;
+use super::cpu::{Request, Stream};
 use crate::codec::shared::gpu_codec::GpuCodec;
 use crate::codec::{self, Codec};
 use crate::container::constants::ALIGN;
@@ -35,9 +35,9 @@ fn kernels(codec: &'static dyn Codec, refuses: impl FnOnce(&dyn GpuCodec) -> Opt
 }
 
 /// Those that compress an array of `layout`.
-pub fn compressor(params: &Params, layout: &Layout) -> Result<Kernels> {
+pub fn compressor(Request { params, codec }: Request, layout: &Layout) -> Kernels {
     let inside = params.limits.map(|_| "values that are to stay inside of limits are looked at by the CPU".into());
-    Ok(kernels(codec::chosen(params)?, |gpu| inside.or_else(|| gpu.refuses(params, layout))))
+    kernels(codec, |gpu| inside.or_else(|| gpu.refuses(params, layout)))
 }
 
 /// Those that restore what is wanted of a stream.
@@ -50,9 +50,9 @@ pub fn lacks(params: &Params) -> Option<String> {
     codec::named(params).map_or_else(|e| Some(e.message), |codec| kernels(codec, |_| None).err())
 }
 
-/// Why no kernels compress arrays of `layout`, if none do.
-pub fn refuses(params: &Params, layout: &Layout) -> Result<Option<String>> {
-    Ok(compressor(params, layout)?.err())
+/// Why no kernels compress arrays of `count` elements, if none do.
+pub fn refuses(request: Request, count: usize) -> Result<Option<String>> {
+    Ok(compressor(request, &request.layout(count)?).err())
 }
 
 /// Whether a whole stream with this header can be restored by asynchronous calls with `params`.
@@ -137,23 +137,21 @@ pub unsafe fn compress(
     ordinal: i32,
     stream: *mut c_void,
 ) -> Result<usize> {
-    codec::chosen(params)?;
+    let request = Request::new(params)?;
     let session = &Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function.
     let params = &*unsafe { declared(session, params, src, count) }?;
-    let layout = codec::layout(params, count as u64)?;
-    let (least, enough) = (layout.bodies_at(), cpu::compress_bound(params, count)?);
-    if capacity < least {
-        return fail!(BufferTooSmall, "{capacity} bytes; header and index take {least}, {enough} are always enough");
-    }
-    let room = capacity.min(enough);
-    let gpu = match compressor(params, &layout)? {
+    let request = request.with(params);
+    let layout = request.layout(count)?;
+    request.refuse_less(capacity, &layout)?;
+    let room = capacity.min(request.most_bytes(count)?);
+    let gpu = match compressor(request, &layout) {
         Ok(gpu) => gpu,
         Err(why) => {
             may_go_by_cpu(params.device, &why)?;
             let compress = |array: &[u8]| {
                 let mut stream = filled(room, 0u8)?;
-                let n = cpu::compress_into(params, array, &mut stream, ExecOptions::threads(params.threads))?;
+                let n = request.compress(array, &mut stream, ExecOptions::threads(params.threads))?;
                 stream.truncate(n);
                 Ok(stream)
             };
@@ -201,7 +199,7 @@ pub unsafe fn decompress(
             // Of a header that was not verified the CPU says whether it was written so or is damaged.
             other.map_or(Ok(()), |kernels| may_go_by_cpu(asked, &kernels.err().unwrap_or_default()))?;
             let restore = |stream: &[u8]| {
-                let stream = cpu::Stream::open(stream)?;
+                let stream = Stream::open(stream)?;
                 // As many as an unverified header says, but the index was looked at.
                 let mut array = filled(bytes, 0u8)?;
                 stream.restore(&mut array, ExecOptions::threads(0), |_| Ok(wanted.clone()))?;

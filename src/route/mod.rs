@@ -25,7 +25,7 @@ pub use device::{batch, compress_async, decompress_async};
 pub use device::{gpus, place, prepare};
 
 /// What requests and streams are asked of codecs, whoever does the work.
-pub use crate::codec::{Codec, chosen, layout, profile_of, refuse_retired, zfp::array};
+pub use crate::codec::{Codec, chosen, profile_of, refuse_retired, zfp::array};
 
 /// Ids of codecs, as the C interface has them.
 pub mod ids {
@@ -112,9 +112,7 @@ pub unsafe fn compress(
     capacity: usize,
     stream: *mut c_void,
 ) -> Result<usize> {
-    let Some(bytes) = count.checked_mul(params.dtype.size()).filter(|b| *b <= isize::MAX as usize) else {
-        return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
-    };
+    let bytes = params.dtype.bytes_of(count)?;
     let route = route_of(params.device, src.cast(), dst.cast_const().cast(), stream)?;
     match route.ordinal {
         // SAFETY: the contract of this function.
@@ -122,7 +120,7 @@ pub unsafe fn compress(
         // SAFETY: as above, and host memory.
         None => unsafe {
             let (src, dst) = (slice(src, bytes), slice_mut(dst, capacity));
-            cpu::compress_into(params, src, dst, ExecOptions::threads(params.threads))
+            cpu::Request::new(params)?.compress(src, dst, ExecOptions::threads(params.threads))
         },
     }
 }

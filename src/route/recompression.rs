@@ -1,33 +1,35 @@
 //! Requests for chunks that are restored, changed and compressed again, as HDF5 and Zarr do.
 
-use super::cpu::sample;
+use super::cpu::Request;
 use crate::bound;
-use crate::codec::Codec;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::host::fpu;
-use crate::missing::Missing;
+use crate::host::memory::Heap;
+use crate::missing::MAX_MISSING;
 use crate::missing::sentinel;
 use crate::params::{Bound, Params};
 use crate::runtime::cpu;
 
-/// What `params` ask of the chunk `src`, with the value range that `noa` takes where none is given; `codec` was chosen
-/// for them.
+/// What a request asks of the chunk `src`, with the value range that `noa` takes where none is given; `None` if it is
+/// what stands there. Never inlined, so that nothing of it stays on the stack.
 ///
 /// What is no data must not count. The missing values do not. Where nobody has set a fill value, HDF5 puts zeros into
 /// the rim of partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not
 /// count either. Where they are data, that only tightens the bound.
 ///
 /// What has no bearing on the range is left to the encoder to search for.
-pub fn measured(codec: &dyn Codec, params: Params, src: &[u8]) -> Result<Params> {
-    if !params.bound.measures() {
-        return Ok(params);
+#[inline(never)]
+pub fn measured(request: Request, src: &[u8]) -> Result<Option<Heap<Params>>> {
+    if !request.params.bound.measures() {
+        return Ok(None);
     }
-    let declared = match sentinel::is_wanted(&params)? && sample(codec, &params, src)?.is_some() {
+    let params = request.params.clone();
+    let declared = match sentinel::is_wanted(&params)? && request.sample(src)?.is_some() {
         true => sentinel::declared_but_specials(params, src)?,
         false => sentinel::declared_with_range(params, src)?,
     };
-    with_range(declared, &[], src)
+    Heap::new(with_range(declared, &[], src)?).map(Some)
 }
 
 /// What `params` ask of `src`, one chunk of an array whose chunks are changed and compressed again, as in Zarr. `Noa`
@@ -45,40 +47,38 @@ pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
 /// A request of mode noa with the range of what counts. `range` is that of all that is not declared, if it is known;
 /// what is equal to `element`, the bytes of one or of none, does not count either.
 fn with_range((params, range): (Params, Option<(f64, f64)>), element: &[u8], src: &[u8]) -> Result<Params> {
-    let share = params.bound.number();
-    let mut outside = vec![0];
-    if element.len() == params.dtype.size() {
-        outside.push(element_bits(element, params.big_endian));
-    }
     let _fpu = fpu::Guard::standard();
-    let is_outside = |v: f64| outside.iter().any(|bits| params.dtype.number(*bits) == v);
+    let mut outside = vec![0.0];
+    outside.extend(numbers_of(&params, element));
     // What does not count and lies between others changes nothing.
-    let range = range.filter(|(lo, hi)| !is_outside(*lo) && !is_outside(*hi)).or_else(|| {
-        let missing = params.missing.of_type(params.dtype).ok()?;
-        extremes(&params, &[missing.bits(), &outside].concat(), src)
+    let range = range.filter(|(lo, hi)| !outside.contains(lo) && !outside.contains(hi)).or_else(|| {
+        outside.extend(params.missing.numbers(params.dtype).ok()?);
+        extremes(&params, &outside, src)
     });
-    let bound = steady(params.dtype, share, range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo)));
+    let range = range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo));
+    let bound = steady(params.dtype, params.bound.number(), range);
     Ok(params.with_bound(bound))
 }
 
-/// Smallest and largest element of `src` that is none of `outside`.
-fn extremes(params: &Params, outside: &[u64], src: &[u8]) -> Option<(f64, f64)> {
-    let mut numbers: Vec<f64> = Vec::new();
-    let mut kept: Vec<u64> = Vec::new();
-    for bits in outside {
-        let number = params.dtype.number(*bits);
-        if number.is_finite() && !numbers.contains(&number) {
-            numbers.push(number);
-            kept.push(*bits);
+/// The numbers of an array's elements.
+fn numbers_of(params: &Params, src: &[u8]) -> impl Iterator<Item = f64> {
+    let number = |element| params.dtype.number(element_bits(element, params.big_endian));
+    src.chunks_exact(params.dtype.size()).map(number)
+}
+
+/// Smallest and largest number of `src` that is none of `outside`.
+fn extremes(params: &Params, outside: &[f64], src: &[u8]) -> Option<(f64, f64)> {
+    let mut fills: Vec<f64> = Vec::new();
+    for number in outside.iter().filter(|number| number.is_finite()) {
+        if !fills.contains(number) {
+            fills.push(*number);
         }
     }
-    if let Some(few) = Missing::stored(params.dtype, &kept, 0) {
-        return cpu::range_without(params, &few, src);
+    if fills.len() <= MAX_MISSING {
+        return cpu::value_range(params, &fills, src);
     }
     // One more than the fast way takes.
-    let elements = src.chunks_exact(params.dtype.size());
-    let values = elements.map(|e| params.dtype.number(element_bits(e, params.big_endian)));
-    let counted = values.filter(|v| v.is_finite() && !numbers.contains(v));
+    let counted = numbers_of(params, src).filter(|v| v.is_finite() && !fills.contains(v));
     counted.fold(None, |range, v| Some(range.map_or((v, v), |(lo, hi): (f64, f64)| (lo.min(v), hi.max(v)))))
 }
 

@@ -20,7 +20,7 @@ pub enum Part<'a> {
 
 /// Why the kernels do not compress this, if they do not.
 pub fn refused(params: &Params, count: usize) -> Option<String> {
-    refuses(params, &sleek::codec::layout(params, count as u64).unwrap()).unwrap()
+    refuses(sleek::route::cpu::Request::new(params).unwrap(), count).unwrap()
 }
 
 /// What the stand-in has launched meanwhile.

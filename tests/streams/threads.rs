@@ -62,7 +62,7 @@ fn neither_threads_nor_caches_change_a_byte() {
             }
             for options in [1, 3].map(read_at_once) {
                 let mut again = vec![0xA5; sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap()];
-                let bytes = cpu::compress_into(&params, &data, &mut again, options).unwrap();
+                let bytes = cpu::Request::new(&params).unwrap().compress(&data, &mut again, options).unwrap();
                 assert!(again[..bytes] == one, "{options:?} encoding {size} bytes of {:?}", params.dtype);
             }
         }
@@ -170,7 +170,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
     let at_once = ExecOptions { read_at_once: true, ..ExecOptions::threads(1) };
     let bound = sleek::compress_bound(params, data.len() / params.dtype.size()).unwrap();
     let mut buffer = vec![GUARD; bound + 256];
-    let n = cpu::compress_into(params, &data, &mut buffer, at_once).unwrap();
+    let n = cpu::Request::new(params).unwrap().compress(&data, &mut buffer, at_once).unwrap();
     let stream = buffer[..n].to_vec();
     for threads in [1, 3] {
         let places = (0..64).map(|offset| (offset, n)).chain((1..80).map(|less| (less % 64, n - less)));
@@ -178,7 +178,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
         for (offset, room) in places.step_by(if common::short() { 7 } else { 3 }) {
             buffer.fill(GUARD);
             let dst = &mut buffer[offset..offset + room];
-            match cpu::compress_into(params, &data, dst, ExecOptions::threads(threads)) {
+            match cpu::Request::new(params).unwrap().compress(&data, dst, ExecOptions::threads(threads)) {
                 Ok(written) => assert!(room == n && dst[..written] == stream[..], "{offset} {threads}"),
                 Err(error) => assert!(room < n && error.kind == Kind::BufferTooSmall, "{offset} {room} {error}"),
             }
@@ -189,7 +189,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
     // Codec interp leaves lines to those who come after it.
     let small = &cases()[4];
     let [past, at_once] = [ExecOptions::threads(1), at_once].map(|options| {
-        let n = cpu::compress_into(small, &data, &mut buffer, options).unwrap();
+        let n = cpu::Request::new(small).unwrap().compress(&data, &mut buffer, options).unwrap();
         buffer[..n].to_vec()
     });
     assert!(past == at_once);

@@ -62,9 +62,7 @@ fn target_of(target: i32, value: f64) -> Result<Target> {
 pub unsafe fn array<'a>(params: *const sleek_params, src: *const c_void, count: usize) -> Result<(Params, &'a [u8])> {
     // SAFETY: the contract.
     let params = unsafe { sleek_params::read(params) }?;
-    let Some(bytes) = count.checked_mul(params.dtype.size()) else {
-        return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
-    };
+    let bytes = params.dtype.bytes_of(count)?;
     // SAFETY: the contract.
     Ok((params, unsafe { memory::source("src", src, bytes) }?))
 }

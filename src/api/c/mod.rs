@@ -132,10 +132,7 @@ pub unsafe extern "C" fn sleek_compress(
         let dst_bytes = memory::answer(dst_bytes, 0).needed("dst_bytes")?;
         // On the heap, as all of the way there: the caller's stack may be small.
         let params = &*asked(params)?;
-        let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
-            return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
-        };
-        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        memory::apart(src, params.dtype.bytes_of(count)?, dst, dst_capacity)?;
         dst_bytes.set(route::compress(params, src.cast(), count, dst.cast(), dst_capacity, stream)?);
         Ok(())
     })

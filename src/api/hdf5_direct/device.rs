@@ -14,7 +14,7 @@ use crate::container::constants::ALIGN;
 use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::route::batch::{self, Item};
-use crate::route::{self, cpu, device};
+use crate::route::{cpu, device};
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
 use crate::runtime::cuda::hyperslab::{Hyperslabs, SlabArgs};
 use crate::runtime::cuda::launch::{MAX_DIMS, Outcome};
@@ -48,8 +48,7 @@ pub fn refuses_to_write(direct: &Direct, array: *const u8) -> Result<Option<Stri
     if let Some(why) = refuses(direct, array) {
         return Ok(Some(why));
     }
-    let layout = route::layout(&direct.params, elements(direct))?;
-    let why = device::refuses(&direct.params, &layout)?;
+    let why = device::refuses(direct.request(), elements(direct) as usize)?;
     Ok(why.map(|why| format!("{why}: chunks copied from the host")))
 }
 
@@ -88,7 +87,7 @@ impl<'a> Work<'a> {
     fn new(session: &'a Session, direct: &'a Direct, array: *mut u8) -> Result<Work<'a>> {
         let boxes = &direct.boxes;
         let bytes = boxes.chunk_bytes();
-        let stride = cpu::compress_bound(&direct.params, bytes / boxes.element)?.next_multiple_of(256);
+        let stride = direct.request().most_bytes(bytes / boxes.element)?.next_multiple_of(256);
         let batch = (BATCH_BYTES / bytes).clamp(1, BATCH_CHUNKS).min(boxes.len());
         let mut pad = [0u8; 8];
         pad[..boxes.element].copy_from_slice(&direct.pad);

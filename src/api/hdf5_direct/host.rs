@@ -7,14 +7,13 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use super::dataset::{Dataset, Stored};
 use super::plan::{Direct, Done};
-use crate::api::hdf5_filter::declined::stream;
+use crate::api::hdf5_filter::chunk::stream;
 use crate::api::hdf5_filter::filter::expected;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
 use crate::host::pool;
 use crate::params::{Device, Params};
-use crate::route::recompression;
 
 /// Chunks that may be under way for each thread.
 const AHEAD: usize = 2;
@@ -89,10 +88,8 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8, chunks: 
 /// What the filter would make of a chunk, unless that is the chunk itself.
 fn stored(direct: &Direct, chunk: &[u8], threads: u32) -> Result<Option<Vec<u8>>> {
     let params = Params { device: Device::Cpu, threads, ..direct.params.clone() };
-    let params = recompression::measured(direct.codec, params, chunk)?;
-    let options = ExecOptions { threads, read_at_once: true };
-    let may_decline = || Ok(direct.may_decline);
-    let made = stream(direct.codec, &params, chunk, options, may_decline, |bytes| filled(bytes, 0u8))?;
+    let (request, options) = (direct.request().with(&params), ExecOptions { threads, read_at_once: true });
+    let made = stream(request, chunk, options, || Ok(direct.may_decline), |bytes| filled(bytes, 0u8))?;
     Ok(made.map(|(mut stream, len)| {
         stream.truncate(len);
         stream
@@ -120,7 +117,7 @@ pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<D
             Stored::Bytes(mask) if mask & 1 == 1 => scatter(raw_chunk(&data, bytes, i)?),
             Stored::Bytes(_) => {
                 let stream = expected(&direct.words, &data)?;
-                expect(stream.held().bytes, bytes, i)?;
+                expect(stream.raw_bytes(), bytes, i)?;
                 let threads = helpers(tasks, threads);
                 match boxes.whole(i).filter(|_| *swap == 1) {
                     Some(at) => {

@@ -4,12 +4,13 @@ use super::boxes::Boxes;
 use super::dataset::{Dataset, Direction};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
+use crate::api::hdf5_filter::chunk::{self as filtered, longest, may_decline};
 use crate::api::hdf5_filter::dataset::{Creation, Pipeline};
-use crate::api::hdf5_filter::declined::{longest, may_decline};
-use crate::api::hdf5_filter::{chunk as filtered, datatype};
+use crate::api::hdf5_filter::datatype;
 use crate::error::{Result, fail};
 use crate::params::Params;
 use crate::route::Codec;
+use crate::route::cpu::Request;
 
 /// A selection, and how it goes.
 pub struct Plan {
@@ -37,7 +38,7 @@ pub enum Decision {
 /// What making and reading chunks takes.
 pub struct Direct {
     pub boxes: Boxes,
-    /// How they are compressed; where each is to be measured, `route::recompression::measured` says the rest.
+    /// How they are compressed; where each is to be measured, `recompression::measured` says the rest.
     pub params: Params,
     pub codec: &'static dyn Codec,
     /// The filter's words, by which streams are refused as the filter does it.
@@ -53,6 +54,13 @@ pub struct Direct {
     pub pad: Vec<u8>,
     /// Elements that were never written read as `pad`; else they stay as they are in memory.
     pub fills: bool,
+}
+
+impl Direct {
+    /// What is asked of each chunk.
+    pub fn request(&self) -> Request<'_> {
+        Request { params: &self.params, codec: self.codec }
+    }
 }
 
 impl Plan {
@@ -144,7 +152,7 @@ fn cut_chunks(dataset: &Dataset, start: &[u64], count: &[u64], chunk: &[u64]) ->
 /// bad ones in its own way.
 fn request(words: &[u32], chunk: &[u64], element: usize) -> std::result::Result<(Params, &'static dyn Codec), String> {
     let bytes = chunk.iter().product::<u64>() as usize * element;
-    let params = CdValues::decode(words).and_then(|values| filtered::params(&values, bytes));
+    let params = CdValues::read(words).and_then(|values| filtered::params(&values, bytes));
     params.map_err(|e| format!("the filter would refuse chunks: {}", e.message))
 }
 

@@ -91,21 +91,30 @@ pub struct CdValues {
 }
 
 impl CdValues {
-    /// Reads the text, the short or the long form. No words at all mean lossless.
+    /// Reads the text, the short or the long form, and checks the request. No words at all mean lossless.
     ///
     /// So does a single one, whatever it is, but that of an empty text: it cannot name a bound, and there are programs
     /// that hand on the last word of a dataset alone.
     pub fn decode(words: &[u32]) -> Result<CdValues> {
-        let lossless = CdValues { request: Params::new(DType::F32), element: None };
-        let values = match words {
-            [TEXT, packed @ ..] => CdValues { request: request_in_text(packed)?, element: None },
-            [] | [_] => lossless,
-            [first, ..] if first & 0xff == LONG => Reader { words, at: 0 }.long()?,
-            _ => CdValues { request: Reader { words, at: 0 }.short()?, element: None },
-        };
-        values.request.check()?;
-        route::refuse_retired(&values.request)?;
-        Ok(values)
+        let values = CdValues::read(words)?;
+        values.check().map(|()| values)
+    }
+
+    /// [`decode`](CdValues::decode) for a caller who has the request checked when it is known of what elements.
+    pub fn read(words: &[u32]) -> Result<CdValues> {
+        let without = |request| CdValues { request, element: None };
+        match words {
+            [TEXT, packed @ ..] => request_in_text(packed).map(without),
+            [] | [_] => Ok(without(Params::new(DType::F32))),
+            [first, ..] if first & 0xff == LONG => Reader { words, at: 0 }.long(),
+            _ => Reader { words, at: 0 }.short().map(without),
+        }
+    }
+
+    /// Refuses a request that no elements can have.
+    pub(super) fn check(&self) -> Result<()> {
+        self.request.check()?;
+        route::refuse_retired(&self.request)
     }
 
     /// Whether the words are a request that names its bound by two of them.
@@ -155,7 +164,7 @@ impl CdValues {
 pub fn lossless(params: Params) -> Params {
     let lossless = params.with_bound(Bound::Lossless);
     // A codec for some types only leaves the others to the one that takes them all.
-    let codec = if route::chosen(&lossless).is_ok() { lossless.codec } else { 0 };
+    let codec = if lossless.codec > 0 && route::chosen(&lossless).is_ok() { lossless.codec } else { 0 };
     Params { codec, ..lossless }
 }
 

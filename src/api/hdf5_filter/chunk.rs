@@ -1,14 +1,20 @@
-//! What the codec is to do to one chunk.
+//! One chunk: what the codec is to do to it, what is refused, and what HDF5 may store plain.
 
+use std::ffi::c_uint;
 use std::ops::RangeInclusive;
 
+use super::abi::{Functions, H5Z_FLAG_OPTIONAL};
+use super::caller::Caller;
 use super::cd_values::{CdValues, lossless};
-use crate::container::{Dims, MAX_RANK};
+use super::resolve::Hdf5;
+use crate::container::{Dims, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Params, Profile};
-use crate::route::cpu::Held;
-use crate::route::{self, Codec};
+use crate::exec::ExecOptions;
+use crate::host::memory::Heap;
+use crate::params::{Bound, Params, Profile};
+use crate::route::cpu::Request;
+use crate::route::{self, Codec, recompression};
 
 /// A chunk's length in words.
 pub fn told(right: &RangeInclusive<u64>) -> String {
@@ -18,18 +24,18 @@ pub fn told(right: &RangeInclusive<u64>) -> String {
 /// Refuses a stream that holds something else than a chunk, as far as the words tell: HDF5 itself takes what comes for
 /// elements of the dataset. A stream of u8 is plain bytes, which may be elements of any type, and any stream may be
 /// those of a dataset without numbers.
-pub fn expect(values: &CdValues, held: &Held) -> Result<()> {
-    let right = values.chunk_bytes();
-    if !right.contains(&(held.bytes as u64)) {
-        return fail!(Corrupt, "the stream holds {} bytes; a chunk of the dataset has {}", held.bytes, told(&right));
+pub fn expect(values: &CdValues, header: &Header) -> Result<()> {
+    let (right, Layout { raw_bytes, dtype, .. }) = (values.chunk_bytes(), header.layout);
+    if !right.contains(&raw_bytes) {
+        return fail!(Corrupt, "the stream holds {raw_bytes} bytes; a chunk of the dataset has {}", told(&right));
     }
     let Some(element) = &values.element else { return Ok(()) };
     let is_plain = element.dtype == DType::U8 && element.bytes != 1;
-    let is_right = held.dtype == element.dtype && (held.big_endian == element.big_endian || held.dtype.size() == 1);
-    if held.dtype == DType::U8 || is_plain || is_right {
+    let is_right = dtype == element.dtype && (header.big_endian == element.big_endian || dtype.size() == 1);
+    if dtype == DType::U8 || is_plain || is_right {
         return Ok(());
     }
-    let (stored, right) = (held.dtype.in_order(held.big_endian), element.dtype.in_order(element.big_endian));
+    let (stored, right) = (dtype.in_order(header.big_endian), element.dtype.in_order(element.big_endian));
     fail!(Corrupt, "the stream holds {stored}; elements of the dataset are {right}")
 }
 
@@ -42,7 +48,10 @@ pub fn params(values: &CdValues, bytes: usize) -> Result<(Params, &'static dyn C
     }
     let params = match values.params()? {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => params,
-        _ => lossless(Params { dtype: DType::U8, ..values.request.clone() }),
+        _ => {
+            values.check()?;
+            lossless(Params { dtype: DType::U8, ..values.request.clone() })
+        }
     };
     let size = bytes_of(values);
     let params = match params.profile {
@@ -100,10 +109,76 @@ fn dims(values: &CdValues, bytes: usize, count: usize) -> Dims {
     Dims::new(&lens[..rank]).ok().filter(|dims| dims.count() == count as u64).unwrap_or(Dims::NONE)
 }
 
+/// Refuses a bound that must be and cannot: the HDF5 that calls hides its functions, so that `set_local` learned no
+/// element type. (Where it hides none, HDF5 did not call that, since elements of variable length have no bound.)
+pub fn refuse_unmet(flags: c_uint, values: &CdValues, caller: Caller) -> Result<()> {
+    let is_optional = flags & H5Z_FLAG_OPTIONAL != 0;
+    if is_optional || values.element.is_some() || values.request.bound == Bound::Lossless {
+        return Ok(());
+    }
+    match Hdf5::at(caller.address())? {
+        Some(_) => Ok(()),
+        None => fail!(
+            InvalidArgument,
+            "mode {} is mandatory, and the calling HDF5 hides its functions, and with them the element type: give the \
+            long form of cd_values (sleek h5args --type …), or make the filter optional, which is lossless",
+            values.request.bound.mode().name()
+        ),
+    }
+}
+
+/// Whether HDF5 may store a chunk itself that the filter declines. Nobody can rely on it where an HDF5 opens files of
+/// MPI ranks, since it may forget there which chunks it stored plain (1.10 does), and one that hides its functions may
+/// be such.
+pub fn may_decline(flags: c_uint, hdf5: Option<&Functions>) -> bool {
+    flags & H5Z_FLAG_OPTIONAL != 0 && hdf5.is_some_and(|hdf5| hdf5.H5Pset_fapl_mpio.is_none())
+}
+
+/// The stream that a chunk is stored as, in what `allocate` gives for so many bytes, and its length; `None` where HDF5
+/// may store the chunk itself, and the stream is no shorter.
+#[inline(never)]
+pub fn stream<B: AsMut<[u8]>>(
+    request: Request,
+    src: &[u8],
+    options: ExecOptions,
+    may_decline: impl FnOnce() -> Result<bool>,
+    allocate: impl Fn(usize) -> Result<B>,
+) -> Result<Option<(B, usize)>> {
+    let measured = recompression::measured(request, src)?;
+    let request = measured.as_ref().map_or(request, |params| request.with(params));
+    let made = request.compress_to(src, options, &allocate)?;
+    if made.1 < src.len() {
+        return Ok(Some(made));
+    }
+    if may_decline()? {
+        return Ok(None);
+    }
+    let plain = &*plain(request.params)?;
+    let plain = Request::new(plain)?;
+    match made.1 <= plain.most_bytes(src.len() / plain.params.dtype.size())? {
+        true => Ok(Some(made)),
+        false => plain.compress_to(src, options, allocate).map(Some),
+    }
+}
+
+/// The longest stream that a chunk of `bytes` is stored as: where HDF5 may store the chunk itself one that is shorter,
+/// else that of plain elements, of which few take less than what codecs say of them.
+pub fn longest(may_decline: bool, params: &Params, bytes: usize) -> Result<usize> {
+    match may_decline {
+        true => Ok(bytes.saturating_sub(1)),
+        false => Request::new(&*plain(params)?)?.most_bytes(bytes / params.dtype.size()),
+    }
+}
+
+/// The request for plain elements.
+fn plain(params: &Params) -> Result<Heap<Params>> {
+    let Params { dtype, big_endian, threads, .. } = *params;
+    Heap::new(Params { big_endian, threads, find_fill: Some(false), ..Params::new(dtype) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Bound;
 
     /// What the dataset cannot tell is kept bit for bit; dimensions go to codecs that use them, of any kind of element.
     #[test]

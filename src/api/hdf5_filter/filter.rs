@@ -6,8 +6,7 @@ use super::abi::{H5Z_FLAG_OPTIONAL, H5Z_FLAG_REVERSE};
 use super::buffer::Buffer;
 use super::caller::Caller;
 use super::cd_values::CdValues;
-use super::chunk;
-use super::declined::{may_decline, refuse_unmet, stream};
+use super::chunk::{self, may_decline, refuse_unmet};
 #[cfg(feature = "cuda")]
 use super::prepared::take as prepared;
 use super::report::guard;
@@ -17,8 +16,8 @@ use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::memory;
 use crate::params::Params;
-use crate::route::cpu::Stream;
-use crate::route::{Codec, recompression};
+use crate::route::Codec;
+use crate::route::cpu::{Request, Stream};
 
 /// `H5Z_func_t`. Uses nothing of HDF5 but to say why it failed; then the caller's buffer is as it was.
 ///
@@ -105,32 +104,31 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
     ExecOptions { threads: if bytes < for_threads { 1 } else { 0 }, read_at_once: true }
 }
 
-/// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length; `None` as of `stream`.
+/// The stream of the chunk `src` in a buffer of at least `room` bytes, and its length; `None` as of `chunk::stream`.
 #[inline(never)]
 fn encode(flags: c_uint, words: &[u32], src: &[u8], room: usize, caller: Caller) -> Result<Option<(Buffer, usize)>> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
-    let (params, codec) = asked(words, src, options.threads, |values| refuse_unmet(flags, values, caller))?;
+    let (params, codec) = &*asked(words, src.len(), options.threads, |values| refuse_unmet(flags, values, caller))?;
     let may_decline =
         || Ok(flags & H5Z_FLAG_OPTIONAL != 0 && may_decline(flags, Hdf5::at(caller.address())?.as_deref()));
-    stream(codec, &params, src, options, may_decline, |bytes| Buffer::new(bytes.max(room)))
+    chunk::stream(Request { params, codec: *codec }, src, options, may_decline, |bytes| Buffer::new(bytes.max(room)))
 }
 
-/// What is to be done to the chunk `src` by the words of its dataset, unless `refuse` has something against it, and the
-/// codec that does it. A program that writes through HDF5 may not know of us, so undeclared fill values are searched
-/// for unless the words forbid it. Never inlined, so that nothing of it stays on the stack.
+/// What is to be done to a chunk of so many `bytes` by the words of its dataset, unless `refuse` has something against
+/// it, and the codec that does it. A program that writes through HDF5 may not know of us, so undeclared fill values are
+/// searched for unless the words forbid it. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
 fn asked(
     words: &[u32],
-    src: &[u8],
+    bytes: usize,
     threads: u32,
     refuse: impl FnOnce(&CdValues) -> Result<()>,
-) -> Result<(memory::Heap<Params>, &'static dyn Codec)> {
-    let values = CdValues::decode(words)?;
+) -> Result<memory::Heap<(Params, &'static dyn Codec)>> {
+    let values = CdValues::read(words)?;
     refuse(&values)?;
-    let (params, codec) = chunk::params(&values, src.len())?;
+    let (params, codec) = chunk::params(&values, bytes)?;
     let find_fill = params.find_fill.or(Some(true));
-    let params = recompression::measured(codec, Params { threads, find_fill, ..params }, src)?;
-    Ok((memory::Heap::new(params)?, codec))
+    memory::Heap::new((Params { threads, find_fill, ..params }, codec))
 }
 
 /// The chunk of the stream `src` in a buffer of at least `room` bytes, and its length. Needs no words. But where they
@@ -138,7 +136,7 @@ fn asked(
 #[inline(never)]
 fn decode(words: &[u32], src: &[u8], room: usize) -> Result<(Buffer, usize)> {
     let stream = expected(words, src)?;
-    let bytes = stream.held().bytes;
+    let bytes = stream.raw_bytes();
     let mut out = Buffer::new(bytes.max(room))?;
     stream.decompress_into(&mut out.bytes()[..bytes], options(bytes, BYTES_FOR_THREADS.1))?;
     Ok((out, bytes))
@@ -149,22 +147,22 @@ fn decode(words: &[u32], src: &[u8], room: usize) -> Result<(Buffer, usize)> {
 #[inline(never)]
 pub fn expected<'a>(words: &[u32], src: &'a [u8]) -> Result<Stream<'a>> {
     let stream = Stream::open(src)?;
-    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, &stream.held()))?;
+    CdValues::decode(words).map_or(Ok(()), |values| chunk::expect(&values, stream.header()))?;
     Ok(stream)
 }
 
 /// Bytes of the chunk that the stream `src` holds; an error if `words`, the `cd_values` of its dataset, tell of
 /// another.
 pub fn bytes_of_chunk(words: &[u32], src: &[u8]) -> Result<usize> {
-    Ok(expected(words, src)?.held().bytes)
+    expected(words, src).map(|stream| stream.raw_bytes())
 }
 
 /// What the mandatory filter makes of the chunk `src`, by the `cd_values` of its dataset: for a program that writes
 /// chunks itself. 0 `threads` lets the library choose how many.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
-    let (params, codec) = asked(words, src, threads, |_| Ok(()))?;
-    let options = ExecOptions::threads(threads);
-    let made = stream(codec, &params, src, options, || Ok(false), |bytes| memory::filled(bytes, 0u8))?;
+    let (params, codec) = &*asked(words, src.len(), threads, |_| Ok(()))?;
+    let (request, options) = (Request { params, codec: *codec }, ExecOptions::threads(threads));
+    let made = chunk::stream(request, src, options, || Ok(false), |bytes| memory::filled(bytes, 0u8))?;
     let (mut stream, len) = made.unwrap_or_default();
     stream.truncate(len);
     stream.shrink_to_fit();

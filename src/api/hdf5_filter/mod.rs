@@ -13,7 +13,6 @@ pub(crate) mod chunk;
 mod class;
 pub(crate) mod dataset;
 pub mod datatype;
-pub(crate) mod declined;
 pub(crate) mod filter;
 pub(crate) mod loaded;
 pub(crate) mod neighbours;

@@ -2,40 +2,49 @@
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
 use super::codec::{ChunkCodec, Data, SLACK};
-use super::job::Job;
 use super::threads::Shared;
 use crate::container::{CodedChunk, Header, Kind, Layout, Piece, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
-use crate::missing::collisions;
+use crate::missing::collisions::{self, Collisions};
 use crate::missing::plane::{self as planes, Mask};
 use crate::missing::{equal, gaps};
 use crate::simd::stream::{self, StreamingStores};
 
+/// What is to be compressed, and how.
+pub struct Job<'a, C> {
+    codec: &'a C,
+    pub layout: &'a Layout,
+    isa: Isa,
+    big_endian: bool,
+    src: &'a [u8],
+    /// The missing values that elements may come back as.
+    pub collisions: Collisions,
+}
+
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {
-    job: Job<'a, C>,
+    job: &'a Job<'a, C>,
     encoder: C::Encoder,
     /// The elements of a tile.
     tile: Option<Scratch>,
     masker: Option<Masker>,
-    isa: Isa,
 }
 
 impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
     /// Fails when memory is short.
-    pub fn new(job: Job<'a, C>) -> Result<Self> {
+    pub fn new(job: &'a Job<'a, C>) -> Result<Self> {
         let layout = job.layout;
         let tile = if layout.is_linear() { None } else { Some(Scratch::new(layout.chunk_bytes())?) };
-        let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(layout, job.big_endian)?) };
-        Ok(ChunkEncoder { job, encoder: job.codec.encoder()?, tile, masker, isa: Isa::best() })
+        let masker = if layout.shape.missing.is_empty() { None } else { Some(Masker::new(job)?) };
+        Ok(ChunkEncoder { job, encoder: job.codec.encoder()?, tile, masker })
     }
 
     /// Encodes chunk `c` into `out`, as [`ChunkCodec::encode`] does; chunk `then` probably comes next.
     #[inline]
     pub fn encode(&mut self, c: usize, then: usize, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
-        let Job { layout, src, .. } = self.job;
+        let Job { layout, src, .. } = *self.job;
         let len = layout.chunk_raw_bytes(c);
         let data = match &mut self.tile {
             None => Data::new(src, c, c * layout.chunk_bytes(), len, self.job.ahead(then)),
@@ -48,33 +57,47 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             },
         };
         if let Some(masker) = &mut self.masker
-            && masker.finds(data.bytes())
+            && masker.finds(self.job, data.bytes())
         {
-            return masker.encode(&self.job, &mut self.encoder, data, stores, out);
+            return masker.encode(self.job, &mut self.encoder, data, stores, out);
         }
-        self.job.encode(self.isa, &mut self.encoder, data, stores, out)
+        self.job.encode(&mut self.encoder, data, stores, out)
     }
 }
 
-impl<C: ChunkCodec> Job<'_, C> {
+impl<'a, C: ChunkCodec> Job<'a, C> {
+    /// The array `src` into a stream with this header.
+    pub fn new(codec: &'a C, header: &'a Header, src: &'a [u8]) -> Result<Self> {
+        let Header { layout, big_endian, abs_bound, .. } = header;
+        let collisions = match codec.comes_beside() {
+            true => Collisions::of(layout.dtype, &layout.shape.missing, *abs_bound)?,
+            false => Collisions::default(),
+        };
+        Ok(Job { codec, layout, isa: Isa::best(), big_endian: *big_endian, src, collisions })
+    }
+
+    /// The data from chunk `c` on, which may be fetched ahead; nothing where they do not lie together.
+    fn ahead(&self, c: usize) -> &'a [u8] {
+        if self.layout.is_linear() { self.src.get(c * self.layout.chunk_bytes()..).unwrap_or_default() } else { &[] }
+    }
+
     /// Has the codec encode elements none of which is missing.
     #[inline]
     fn encode(
         &self,
-        isa: Isa,
         encoder: &mut C::Encoder,
         mut data: Data,
         stores: StreamingStores,
         out: &mut [u8],
     ) -> (Kind, usize) {
-        let Job { codec, layout, big_endian, collisions, .. } = *self;
-        data.beside = collisions.allow(isa, layout.dtype, big_endian, data.bytes());
+        let Job { codec, layout, isa, big_endian, collisions, .. } = self;
+        data.beside = collisions.allow(*isa, layout.dtype, *big_endian, data.bytes());
         let (kind, bytes) = codec.encode(encoder, data, stores, out);
         let came = codec.came_beside(encoder);
         collisions.note(came);
         if (data.beside || came) && kind == Kind::Constant {
             let element = &mut out[..layout.dtype.size()];
-            collisions::replace(isa, layout.dtype, &layout.shape.missing, false, element);
+            collisions::replace(*isa, layout.dtype, &layout.shape.missing, false, element);
         }
         (kind, bytes)
     }
@@ -116,11 +139,9 @@ fn masks(layout: &Layout) -> Result<Vec<Mask>> {
 
 /// Takes missing values out of chunks.
 struct Masker {
-    isa: Isa,
+    /// Bytes of an element.
     size: usize,
-    unit: usize,
     block: usize,
-    big_endian: bool,
     /// The values as little-endian words, and as words of the source.
     values: Vec<(u64, u64)>,
     masks: Vec<Mask>,
@@ -135,16 +156,14 @@ struct Masker {
 }
 
 impl Masker {
-    fn new(layout: &Layout, big_endian: bool) -> Result<Masker> {
+    fn new<C>(job: &Job<C>) -> Result<Masker> {
+        let (layout, in_array) = (job.layout, |bits, size| in_array(bits, size, job.big_endian));
         let (size, bytes) = (layout.dtype.size(), layout.chunk_bytes());
         let capacity = bytes / size;
         Ok(Masker {
-            isa: Isa::best(),
             size,
-            unit: layout.unit(),
             block: planes::block_elements(capacity),
-            big_endian,
-            values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_array(*bits, size, big_endian))).collect(),
+            values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_array(*bits, size))).collect(),
             masks: masks(layout)?,
             any: filled(capacity.div_ceil(64) + 1, 0)?,
             there: 0,
@@ -155,11 +174,10 @@ impl Masker {
 
     /// Whether any of the values is among the elements `data`.
     #[inline]
-    fn finds(&mut self, data: &[u8]) -> bool {
+    fn finds<C>(&mut self, job: &Job<C>, data: &[u8]) -> bool {
         let values = self.values.iter().enumerate();
-        self.there = values.fold(0, |there, (k, (_, value))| {
-            there | u8::from(equal::contains(self.isa, self.size, data, *value)) << k
-        });
+        self.there = values
+            .fold(0, |there, (k, (_, value))| there | u8::from(equal::contains(job.isa, self.size, data, *value)) << k);
         self.there != 0
     }
 
@@ -173,27 +191,27 @@ impl Masker {
         stores: StreamingStores,
         out: &mut [u8],
     ) -> (Kind, usize) {
-        let (len, n) = (data.bytes().len(), data.bytes().len() / self.size);
-        if let Some(k) = self.take_out(data.bytes()) {
-            let bytes = self.size.next_multiple_of(self.unit);
+        let (len, n, unit) = (data.bytes().len(), data.bytes().len() / self.size, job.layout.unit());
+        if let Some(k) = self.take_out(job.isa, data.bytes()) {
+            let bytes = self.size.next_multiple_of(unit);
             out[..bytes].fill(0);
             out[..self.size].copy_from_slice(&self.values[k].0.to_le_bytes()[..self.size]);
             return (Kind::Constant, bytes);
         }
         self.masks.iter_mut().for_each(|mask| extend(mask, n));
         let mut rest = Data::new(&self.filled[..BEFORE + len], data.chunk, BEFORE, len, data.ahead);
-        let raw_bytes = len.next_multiple_of(self.unit);
-        let plane = planes::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
+        let raw_bytes = len.next_multiple_of(unit);
+        let plane = planes::write_plane(job.isa, &self.masks, self.block, unit, &mut self.any, out);
         self.any.fill(0);
         self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
         rest.missing = &self.any;
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
         let body = if apart { &mut self.body[..] } else { behind };
-        let (kind, body_bytes) = job.encode(self.isa, encoder, rest, stores, body);
+        let (kind, body_bytes) = job.encode(encoder, rest, stores, body);
         let bytes = plane + body_bytes;
         if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
-            raw(self.size, self.big_endian, data.bytes(), &mut out[..raw_bytes]);
+            raw(self.size, job.big_endian, data.bytes(), &mut out[..raw_bytes]);
             return (Kind::Raw, raw_bytes);
         }
         planes::set_inner(kind as u8, out);
@@ -205,14 +223,14 @@ impl Masker {
 
     /// Marks the missing values among the elements `data`, and copies these with others in their places; returns the
     /// number of the value that all of them are.
-    fn take_out(&mut self, data: &[u8]) -> Option<usize> {
+    fn take_out(&mut self, isa: Isa, data: &[u8]) -> Option<usize> {
         let (n, words) = (data.len() / self.size, self.block / 64);
         let copy = &mut self.filled[BEFORE..BEFORE + data.len()];
         if self.there.is_power_of_two() && gaps::can_take_out(self.size, words, data.len()) {
             let k = self.there.trailing_zeros() as usize;
             self.masks.iter_mut().for_each(|mask| mask.fill(0));
             let value = self.values[k].1;
-            let some = gaps::take_out(self.isa, self.size, words, value, data, &mut self.masks[k], copy);
+            let some = gaps::take_out(isa, self.size, words, value, data, &mut self.masks[k], copy);
             return (!some).then_some(k);
         }
         self.any.fill(0);
@@ -221,12 +239,12 @@ impl Masker {
                 mask.fill(0);
                 continue;
             }
-            equal::mark(self.isa, self.size, data, *value, mask, copy);
+            equal::mark(isa, self.size, data, *value, mask, copy);
             self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word);
         }
         let full = self.masks.iter().position(|mask| is_full(mask, n));
         if full.is_none() {
-            gaps::fill(self.isa, self.size, words, &mut self.any, data, copy);
+            gaps::fill(isa, self.size, words, &mut self.any, data, copy);
         }
         full
     }
@@ -360,11 +378,19 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(ChunkDecoder { codec, layout, isa, big_endian, decoder, apart: None, masks, pieces })
     }
 
-    /// Decodes a verified chunk into `out`, its bytes, as [`ChunkCodec::decode`] does.
+    /// Decodes a verified chunk into `out`, its bytes, before the one that comes `next`. Of an array in runs, what lies
+    /// `ahead` is fetched meanwhile, and the bytes may go past the caches, as [`ChunkCodec::decode`] does it.
     #[inline]
-    pub fn decode(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
+    pub fn decode(
+        &mut self,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        ahead: &[u8],
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()> {
         if chunk.kind != Kind::Masked {
-            return self.unmasked(chunk, ahead, out, past_caches);
+            return self.unmasked(chunk, next, ahead, out, past_caches);
         }
         if !past_caches {
             return self.masked(chunk, ahead, out);
@@ -376,18 +402,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(())
     }
 
-    /// Decodes a chunk into `out`, before the one that comes `next`.
-    pub fn decode_before(&mut self, chunk: CodedChunk, next: Option<CodedChunk>, out: &mut [u8]) -> Result<()> {
-        if chunk.kind == Kind::Masked {
-            return self.masked(chunk, &[], out);
-        }
-        let next = next.filter(|next| next.kind != Kind::Masked);
-        self.codec.decode_before(&mut self.decoder, chunk, next, out)?;
-        next_for_collisions(self.isa, self.layout, self.big_endian, chunk.kind, out);
-        Ok(())
-    }
-
-    /// Decodes a chunk as `decode_before` does, and shows its bytes.
+    /// Decodes a chunk, and shows its bytes.
     pub fn decode_apart(
         &mut self,
         chunk: CodedChunk,
@@ -396,13 +411,13 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     ) -> Result<()> {
         let mut apart = self.take_apart()?;
         let out = &mut apart[..self.layout.chunk_raw_bytes(chunk.number)];
-        self.decode_before(chunk, next, out)?;
+        self.decode(chunk, next, &[], out, false)?;
         show(out);
         self.apart = Some(apart);
         Ok(())
     }
 
-    /// Decodes a chunk as `decode_before` does; what is `wanted` of it goes to its place.
+    /// Decodes a chunk; what is `wanted` of it goes to its place.
     #[inline(never)]
     pub fn decode_pieces(
         &mut self,
@@ -418,7 +433,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         let out = &mut apart[..self.layout.chunk_raw_bytes(chunk.number)];
         if level > 0 || chunk.kind == Kind::Masked {
             if !is_thin {
-                self.decode(chunk, &[], out, false)?;
+                self.decode(chunk, None, &[], out, false)?;
             }
             self.pieces.iter_mut().for_each(|piece| close_up(piece, size, out));
             Pieces { pieces: &self.pieces, size }.put(0, out, target);
@@ -487,8 +502,19 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     }
 
     #[inline]
-    fn unmasked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
-        self.codec.decode(&mut self.decoder, chunk, ahead, out, past_caches)?;
+    fn unmasked(
+        &mut self,
+        chunk: CodedChunk,
+        next: Option<CodedChunk>,
+        ahead: &[u8],
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()> {
+        let next = next.filter(|next| next.kind != Kind::Masked);
+        match self.layout.is_linear() {
+            true => self.codec.decode(&mut self.decoder, chunk, ahead, out, past_caches)?,
+            false => self.codec.decode_before(&mut self.decoder, chunk, next, out)?,
+        }
         next_for_collisions(self.isa, self.layout, self.big_endian, chunk.kind, out);
         Ok(())
     }
@@ -510,7 +536,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     /// Decodes what is behind the plane, and puts the missing values over it.
     fn masked(&mut self, chunk: CodedChunk, ahead: &[u8], out: &mut [u8]) -> Result<()> {
         let (inner, size) = (self.behind_plane(chunk)?, self.layout.dtype.size());
-        self.unmasked(inner, ahead, out, false)?;
+        self.unmasked(inner, None, ahead, out, false)?;
         for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
             gaps::put(self.isa, size, mask, in_array(*bits, size, self.big_endian), out);
         }

@@ -13,11 +13,12 @@ use crate::container::constants::GROUP_CHUNKS;
 use crate::container::{CodedChunk, Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
+use crate::host::helpers;
 use crate::host::memory::reserve;
-use crate::host::pool;
 use crate::simd::stream;
 
-/// Decodes what is `wanted` into `dst`. Groups that have nothing of it are not looked at.
+/// Decodes what is `wanted` into `dst`, in its order. Each group is verified before any of its chunks is decoded; those
+/// that have nothing of it are not looked at.
 #[expect(unsafe_code, reason = "threads share the result, each of a part of its own")]
 pub fn decompress<C: ChunkCodec>(
     codec: &C,
@@ -26,6 +27,9 @@ pub fn decompress<C: ChunkCodec>(
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
+    if dst.is_empty() {
+        return Ok(());
+    }
     let layout = &index.header().layout;
     // Of a grid more is decoded than comes out.
     let level = wanted.on_level().map_or(0, |(_, level)| level);
@@ -44,10 +48,7 @@ pub fn decompress<C: ChunkCodec>(
             // SAFETY: each wanted element is in one chunk, and each chunk is one thread's; `dst` outlives the pool's
             // scope.
             let out = unsafe { dst.part(bytes) };
-            match layout.is_linear() {
-                true => decoder.decode(chunk, ahead, out, past_caches),
-                false => decoder.decode_before(chunk, next, out),
-            }
+            decoder.decode(chunk, next, ahead, out, past_caches && layout.is_linear())
         }
         None => decoder.decode_pieces(chunk, next, wanted, &Target { dst: &dst, past_caches }),
     })
@@ -112,7 +113,7 @@ impl<T: Fn(usize) -> bool + Sync> Work<'_, T> {
             }
         }
         let failure = Mutex::new(None);
-        pool::run(self.tasks, &|| {
+        helpers::run(self.tasks, &|| {
             let done = ChunkDecoder::new(codec, self.index.header()).and_then(|mut decoder| {
                 let Some(chunks) = &verified else { return self.by_group(&mut decoder, &decode) };
                 while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {

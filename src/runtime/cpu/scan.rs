@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::threads::{COMPRESSED_PER_THREAD, tasks};
-use crate::host::{fpu, pool};
+use crate::host::{fpu, helpers};
 use crate::missing::MAX_MISSING;
 use crate::missing::Missing;
 use crate::params::Params;
@@ -27,7 +27,7 @@ pub fn of_pieces<T: Clone + Send + Sync>(
         return all;
     }
     let (next, whole) = (AtomicUsize::new(0), Mutex::new(all));
-    pool::run(tasks, &|| {
+    helpers::run(tasks, &|| {
         let _fpu = fpu::Guard::standard();
         let mut own = nothing.clone();
         while let Some(piece) = src.chunks(PIECE).nth(next.fetch_add(1, Ordering::Relaxed)) {

@@ -1,9 +1,8 @@
 //! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is
 //! encoded.
 
-use super::chunk::ChunkEncoder;
+use super::chunk::{ChunkEncoder, Job};
 use super::codec::{ChunkCodec, SLACK};
-use super::job::{Job, too_small};
 use crate::container::IndexMut;
 use crate::container::checksum;
 use crate::container::constants::*;
@@ -11,17 +10,17 @@ use crate::error::Result;
 use crate::host::memory::Scratch;
 use crate::simd::stream::{self, StreamingStores};
 
-/// Encodes every chunk; returns the bytes of all bodies.
-pub fn compress<C: ChunkCodec>(job: Job<C>, index: IndexMut, past_caches: bool, bodies: &mut [u8]) -> Result<usize> {
-    let (room, body) = (bodies.len(), job.layout.chunk_bytes() + SLACK);
+/// Encodes every chunk; returns the bytes of all bodies, or of the first ones that are more than there is room for.
+pub fn compress<C: ChunkCodec>(job: &Job<C>, index: IndexMut, past_caches: bool, bodies: &mut [u8]) -> Result<usize> {
+    let body = job.layout.chunk_bytes() + SLACK;
     if past_caches {
         let mut stages = [Scratch::new(stage_bytes(body))?, Scratch::new(stage_bytes(body))?];
-        let done = encode_all(job, index, room, &mut Staged::new(bodies, &mut stages));
+        let done = encode_all(job, index, &mut Staged::new(bodies, &mut stages));
         // After an error too: a copy still under way must not land on what the caller writes next.
         stream::fence();
         done
     } else {
-        encode_all(job, index, room, &mut Direct { rest: bodies, spare: &mut Scratch::new(body)? })
+        encode_all(job, index, &mut Direct { rest: bodies, spare: &mut Scratch::new(body)? })
     }
 }
 
@@ -35,13 +34,8 @@ trait BodySink {
     fn finish(&mut self);
 }
 
-/// Encodes every chunk to its `place`, which has `room`.
-fn encode_all<C: ChunkCodec>(
-    job: Job<C>,
-    mut index: IndexMut,
-    room: usize,
-    place: &mut impl BodySink,
-) -> Result<usize> {
+/// Encodes every chunk to its `place`, as long as there is room.
+fn encode_all<C: ChunkCodec>(job: &Job<C>, mut index: IndexMut, place: &mut impl BodySink) -> Result<usize> {
     let layout = job.layout;
     let mut encoder = ChunkEncoder::new(job)?;
     let mut at = 0;
@@ -51,11 +45,11 @@ fn encode_all<C: ChunkCodec>(
             let (out, stores) = place.next();
             let (kind, bytes) = encoder.encode(c, c + 1, stores, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
+            at += bytes;
             if !place.take(bytes) {
-                return too_small(layout, room);
+                return Ok(at);
             }
             index.set_chunk(c, kind, bytes);
-            at += bytes;
         }
         index.set_group(g, (layout.bodies_at() + start) as u64, sum);
     }

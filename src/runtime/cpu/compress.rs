@@ -1,29 +1,74 @@
-//! Compression by several threads: each takes units of chunks, encodes them into a buffer of its own, and copies them
-//! to the result once it is known where they go.
+//! Compression. One thread encodes each body where it goes (`serial`). Of several each takes units of chunks, encodes
+//! them into a buffer of its own, and copies them to the result once it is known where they go.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::chunk::ChunkEncoder;
+use super::chunk::{ChunkEncoder, Job};
 use super::codec::{ChunkCodec, SLACK};
-use super::job::{Job, too_small};
-use super::threads::{Shared, UNIT_CHUNKS};
+use super::serial;
+use super::threads::{COMPRESSED_PER_THREAD, Shared, UNIT_CHUNKS, tasks};
 use crate::container::checksum;
 use crate::container::constants::*;
-use crate::container::{IndexMut, Kind};
+use crate::container::{Header, IndexMut, Kind};
 use crate::error::{Result, fail};
+use crate::exec::ExecOptions;
+use crate::host::helpers;
 use crate::host::memory::{Scratch, filled};
-use crate::host::pool;
 use crate::simd::stream;
 use crate::simd::stream::StreamingStores;
+
+/// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the
+/// stream.
+pub fn compress<C: ChunkCodec>(
+    codec: &C,
+    header: &mut Header,
+    section: &[u8],
+    options: ExecOptions,
+    src: &[u8],
+    dst: &mut [u8],
+) -> Result<usize> {
+    let job = &Job::new(codec, header, src)?;
+    let bodies_at = job.layout.bodies_at();
+    let (head, bodies) = dst.split_at_mut(bodies_at);
+    let (index, past_caches, room) = (IndexMut::new(job.layout, head), options.past_caches(src.len()), bodies.len());
+    let end = match tasks(options.threads, src.len(), COMPRESSED_PER_THREAD) {
+        1 => serial::compress(job, index, past_caches, bodies)?,
+        tasks => by_threads(job, index, (tasks, past_caches), bodies)?,
+    };
+    if end > room {
+        let enough = job.layout.max_stream_bytes()?;
+        return fail!(BufferTooSmall, "{} bytes; {enough} are always enough", bodies_at + room);
+    }
+    let missing = job.layout.shape.missing.with_next(job.collisions.were_met());
+    header.stream_bytes = (bodies_at + end) as u64;
+    header.layout.shape.missing = missing;
+    header.write(section, dst);
+    Ok(bodies_at + end)
+}
+
+/// Encodes some chunks of `src` for what the codec notes of them; their bodies are dropped.
+pub fn encode_some<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    src: &[u8],
+    chunks: impl Iterator<Item = usize>,
+) -> Result<()> {
+    let job = &Job::new(codec, header, src)?;
+    let mut encoder = ChunkEncoder::new(job)?;
+    let mut out = Scratch::new(2 * job.layout.chunk_bytes() + SLACK)?;
+    chunks.for_each(|c| _ = encoder.encode(c, job.layout.chunks, StreamingStores::none(), &mut out));
+    Ok(())
+}
 
 /// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as
 /// the slowest.
 const UNITS_KEPT: usize = 4;
 
-/// Encodes every chunk with up to `tasks` threads; returns the bytes of all bodies.
-pub fn compress<C: ChunkCodec>(
-    job: Job<C>,
+/// Encodes every chunk with up to `tasks` threads; returns the bytes of all bodies, which may be more than there is room
+/// for.
+fn by_threads<C: ChunkCodec>(
+    job: &Job<C>,
     mut index: IndexMut,
     (tasks, past_caches): (usize, bool),
     bodies: &mut [u8],
@@ -39,7 +84,7 @@ pub fn compress<C: ChunkCodec>(
         placed: AtomicUsize::new(0),
         failed: AtomicBool::new(false),
     };
-    pool::run(tasks, &|| {
+    helpers::run(tasks, &|| {
         let _alarm = Alarm(&work.failed);
         // A thread that finds no memory leaves the work to the others.
         let room = UNITS_KEPT * UNIT_CHUNKS * layout.chunk_bytes() + SLACK;
@@ -54,9 +99,6 @@ pub fn compress<C: ChunkCodec>(
     }
     let units = work.units.get_mut().unwrap_or_else(PoisonError::into_inner);
     let end = units.iter().flatten().last().map_or(0, |unit| unit.end);
-    if end > work.bodies.len {
-        return too_small(layout, work.bodies.len);
-    }
     enter(&mut index, units);
     Ok(end)
 }
@@ -73,7 +115,7 @@ struct Unit {
 
 /// What all threads see.
 struct Work<'a, C> {
-    job: Job<'a, C>,
+    job: &'a Job<'a, C>,
     bodies: Shared,
     past_caches: bool,
     /// The next unit to take.

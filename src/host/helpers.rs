@@ -8,6 +8,8 @@ use std::thread::Thread;
 
 use rayon::ThreadPool;
 
+use super::pool;
+
 /// Turns of waiting before the owner sleeps: some 20 µs, as long as a thread may still need for its last piece of work.
 const TURNS: usize = 500;
 
@@ -25,8 +27,18 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
+/// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by
+/// itself: threads that wake only when this one has found nothing left to do are not waited for, and do nothing.
+pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
+    match if tasks > 1 { pool::pool_of(tasks) } else { None } {
+        // The caller takes one task itself and at once: waking a thread of the pool lasts longer than coding 64 KiB.
+        Some(pool) => run_with(pool, tasks - 1, work),
+        None => work(),
+    }
+}
+
 /// Runs `work` on this thread and on those of `helpers` threads of the pool that come in time.
-pub fn run(pool: &ThreadPool, helpers: usize, work: &(dyn Fn() + Sync)) {
+fn run_with(pool: &ThreadPool, helpers: usize, work: &(dyn Fn() + Sync)) {
     // SAFETY: only the lifetime changes; `Open` waits for everybody who has entered before `work` can end.
     let work_of_all: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(work) };
     let (state, panic) = (AtomicUsize::new(0), Mutex::new(None));
@@ -90,7 +102,7 @@ mod tests {
         let (pool, calls) = (pool(), AtomicUsize::new(0));
         let (release, wait) = mpsc::channel::<()>();
         pool.spawn(move || wait.recv().unwrap_or_default());
-        run(&pool, 1, &|| {
+        run_with(&pool, 1, &|| {
             calls.fetch_add(1, Ordering::Relaxed);
         });
         drop(release);
@@ -114,7 +126,7 @@ mod tests {
                 resume_unwind(Box::new("a helper's"));
             }
         };
-        let panic = catch_unwind(AssertUnwindSafe(|| run(&pool, 1, &work))).unwrap_err();
+        let panic = catch_unwind(AssertUnwindSafe(|| run_with(&pool, 1, &work))).unwrap_err();
         assert_eq!((panic.downcast_ref::<&str>(), ended.into_inner()), (Some(&"a helper's"), 1));
     }
 }
