@@ -74,9 +74,9 @@ impl<'a> Request<'a> {
     /// encoded at once, and searched only if the ends that the codec tells leave a doubt: the bytes of its stream, if
     /// there is nothing.
     fn searched(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<ControlFlow<usize, Heap<Params>>> {
-        let layout = &*self.layout_of(src.len(), dst.len())?;
         let mut told = None;
         if let Some(sample) = if self.params.bound.measures() { None } else { self.sample(src)? } {
+            let layout = &*self.layout_of(src.len(), dst.len())?;
             told = Some(match self.codec.cpu().compress_told(self.params, layout, src, dst, options) {
                 Err(e) if e.kind == Kind::BufferTooSmall => Err(e), // masks may make it shorter
                 told => Ok(told?),
@@ -110,7 +110,7 @@ impl<'a> Request<'a> {
     /// What is asked for with what the search finds; there may be none but numbers. Takes nothing of the caller's
     /// stack; never inlined, as `layout_of`.
     #[inline(never)]
-    fn declared(&self, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
+    pub fn declared(&self, src: &[u8], may_have_specials: bool) -> Result<Heap<Params>> {
         Heap::new(match may_have_specials {
             true => sentinel::declared(self.params.clone(), src)?,
             false => sentinel::declared_but_specials(self.params.clone(), src)?.0,

@@ -92,23 +92,23 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
     named_side(params)?.prepare(&session, params)
 }
 
-/// The request with the undeclared fill values of an array, if the call is to search: where the array lies.
+/// What is asked for with the undeclared fill values of an array, if the call is to search: where the array lies.
 ///
 /// # Safety
 /// Those of [`compress`].
-unsafe fn declared(session: &Session, params: &Params, src: *const u8, count: usize) -> Result<Heap<Params>> {
-    let params = params.clone();
-    Heap::new(match (sentinel::is_wanted(&params)?, place(src.cast())) {
-        (false, _) => params,
+unsafe fn declared(session: &Session, request: Request, src: *const u8, count: usize) -> Result<Option<Heap<Params>>> {
+    let params = request.params;
+    match (sentinel::is_wanted(params)?, place(src.cast())) {
+        (false, _) => Ok(None),
         (_, MemorySpace::Host) => {
-            let bytes = count * params.dtype.size();
+            let bytes = params.dtype.bytes_of(count)?;
             // SAFETY: the contract of this function; the null pointer of an array without elements is not looked at.
             let array = if bytes > 0 { unsafe { std::slice::from_raw_parts(src, bytes) } } else { &[] };
-            sentinel::declared(params, array)?
+            request.declared(array, true).map(Some)
         }
         // SAFETY: as above.
-        _ => unsafe { sentinel::gpu::declared(session, params, src, count) }?,
-    })
+        _ => Heap::new(unsafe { sentinel::gpu::declared(session, params.clone(), src, count) }?).map(Some),
+    }
 }
 
 /// Refuses a call that cannot wait for what is found.
@@ -140,8 +140,9 @@ pub unsafe fn compress(
     let request = Request::new(params)?;
     let session = &Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function.
-    let params = &*unsafe { declared(session, params, src, count) }?;
-    let request = request.with(params);
+    let found = unsafe { declared(session, request, src, count) }?;
+    let request = found.as_ref().map_or(request, |params| request.with(params));
+    let params = request.params;
     let layout = request.layout(count)?;
     request.refuse_less(capacity, &layout)?;
     let room = capacity.min(request.most_bytes(count)?);

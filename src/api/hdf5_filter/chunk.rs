@@ -17,7 +17,7 @@ use crate::route::cpu::Request;
 use crate::route::{self, Codec, recompression};
 
 /// A chunk's length in words.
-pub fn told(right: &RangeInclusive<u64>) -> String {
+fn told(right: &RangeInclusive<u64>) -> String {
     if right.start() == right.end() { format!("{}", right.end()) } else { format!("{} or more", right.start()) }
 }
 
