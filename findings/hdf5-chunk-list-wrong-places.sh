@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Surprise:  HDF5 lists the chunks of a dataset at wrong places where one dimension is unlimited and it is not the first, in
-#            the latest format (extensible array). H5Dget_chunk_info, H5Dchunk_iter and H5Dget_chunk_info_by_coord agree on
-#            it; H5Dread and H5Dread_chunk take the right chunk.
+# Surprise:  HDF5 lists the chunks of a dataset at wrong places where one dimension is unlimited, and not the first,
+#            in the latest format (extensible array). H5Dget_chunk_info, H5Dchunk_iter and H5Dget_chunk_info_by_coord
+#            agree on it; H5Dread and H5Dread_chunk take the right chunk.
 # Where:     HDF5 2.0.0 (h5py 3.16.0) and 1.14.6 (h5py 3.15.1); 1.10.8, 1.14.2 and 2.2.0 are the same.
 # Expected:  the coordinates of a listed chunk are those of its first element, as in the earliest format.
 # Seen:      2026-11-29
-# Matters:   tools that list chunks and copy them as they are (kerchunk, repacking, virtual Zarr) put values elsewhere, or
-#            take a chunk for missing. Asking for each place with H5Dget_chunk_storage_size is right.
+# Matters:   tools that list chunks and copy them as they are put values elsewhere, or take a chunk for missing. Asking
+#            for each place with H5Dget_chunk_storage_size is right.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -4,8 +4,8 @@
 # Where:     HDF5 2.0.0 (h5py 3.16.0) and 1.14.6 (h5py 3.15.1); 1.10.8, 1.14.2 and 2.2.0 are the same.
 # Expected:  the mask has the bits of the filters that were not applied, as for chunks that a filter refuses.
 # Seen:      2026-11-29
-# Matters:   whoever decodes chunks past HDF5 by that mask fails, or undoes a shuffle that was never done, and no checksum
-#            tells. H5Pget_chunk_opts and the chunk's place decide, not the mask.
+# Matters:   whoever decodes chunks past HDF5 by that mask fails, or undoes a shuffle that was never done, and no
+#            checksum tells. H5Pget_chunk_opts and the chunk's place decide, not the mask.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

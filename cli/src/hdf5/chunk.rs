@@ -41,8 +41,8 @@ impl Field<'_> {
         Ok(Some(Chunk { bytes, skipped }))
     }
 
-    /// Bytes of a chunk in the file; `None` where HDF5 cannot tell, as of one that was never written. Without filters it
-    /// tells so of one that was only read, too.
+    /// Bytes of a chunk in the file; `None` where HDF5 cannot tell, as of one that was never written. Of a dataset
+    /// without filters one that was only read counts as written.
     pub(super) fn told_bytes(&self, start: &[u64]) -> Option<u64> {
         let (hdf5, mut bytes) = (self.dataset.hdf5, 0);
         hdf5.forgive(h5!(hdf5, H5Dget_chunk_storage_size(self.dataset.id, start.as_ptr(), &raw mut bytes)))?;
