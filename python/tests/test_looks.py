@@ -45,6 +45,16 @@ def test_looks_at_datasets(tmp_path):
             sleek.read(plain, stride=6)
 
 
+def test_values_that_nobody_named_missing_are_values(tmp_path):
+    """A chunk in which many are -9999 is compressed as if that were missing; sleek.read answers as for the others."""
+    a = np.sin(np.arange(3000, dtype="f4") / 50)
+    a[:1000] = a[1500:1600] = a[2500] = -9999
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        for name, request, count in (("nobody", {"abs": 1e-3}, 1101), ("request", {"abs": 1e-3, "fill": -9999}, 0)):
+            data = f.create_dataset(name, data=a, chunks=(1000,), **sleek.h5(**request))
+            assert len(sleek.read(data, below=-100)[0]) == count
+
+
 def test_chunks_of_which_hdf5_says_what_is_not(tmp_path):
     """Listed at wrong places, as the one unlimited dimension is not the first; plain at the rim, and called filtered."""
     a = np.random.default_rng(7).normal(size=(9, 21, 14)).astype("f4")

@@ -134,17 +134,17 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
         marks = [*marks, dataset.fillvalue]
     for corner, ends in _chunks(dataset):
         box = tuple(slice(at, end) for at, end in zip(corner, ends))
-        stream, _ = _stored(dataset, corner)
+        (stream, info), named = _stored(dataset, corner), marks
         if stream is None:
             values = dataset[box]
-            absent = np.zeros(values.shape, bool)
-            for mark in marks:
-                absent |= values == mark
         else:
             inside = tuple(slice(0, end - at) for at, end in zip(corner, ends))
-            part = decompress(stream, masked=True)
-            values = _of_type(part.data, dataset.dtype).reshape(dataset.chunks)[inside]
-            absent = np.ma.getmaskarray(part).reshape(dataset.chunks)[inside]
+            values = _of_type(decompress(stream), dataset.dtype).reshape(dataset.chunks)[inside]
+            # What it took for missing without being told is a value here, as in other chunks.
+            named = [*marks, *info.missing[: len(info.missing) - info.missing_found]]
+        absent = np.zeros(values.shape, bool)
+        for mark in named:
+            absent |= values == mark
         yes = ~absent & _between(values, values, above, below)
         found.append(_numbers([i + at for i, at in zip(np.nonzero(yes), corner)], shape))
     return np.unravel_index(np.sort(np.concatenate([np.empty(0, "i8"), *found])), shape)
