@@ -8,7 +8,7 @@ use crate::frames::{self, FrameReader};
 use crate::hdf5::filters::pipeline;
 use crate::hdf5::object::{Contents, Object, ObjectKind};
 use crate::hdf5::parallel::is_chunk_whole;
-use crate::hdf5::{Hdf5, Id, LibraryArg, dataset::Field, is_hdf5, needs_newer};
+use crate::hdf5::{Hdf5, Id, LibraryArg, dataset::Field, is_hdf5, is_in_use, needs_newer};
 use crate::io::{Block, Input, files_below, say};
 use crate::{ERROR, Outcome};
 use sleek::container::constants::MAGIC;
@@ -147,9 +147,10 @@ fn datasets(path: &Path, library: Option<&Path>) -> Result<Findings, String> {
     let hdf5 = match Hdf5::for_file(library, path) {
         Ok(hdf5) => hdf5,
         Err(why) => {
-            match needs_newer(&why) {
-                true => findings.untested = Some(format!("needs a newer HDF5: {why}")),
-                false => findings.damage.push(why),
+            match (is_in_use(&why), needs_newer(&why)) {
+                (true, _) => findings.untested = Some(why),
+                (false, true) => findings.untested = Some(format!("needs a newer HDF5: {why}")),
+                (false, false) => findings.damage.push(why),
             }
             return Ok(findings);
         }

@@ -205,6 +205,9 @@ impl Hdf5 {
     pub fn for_file(named: Option<&Path>, path: &Path) -> Result<Hdf5, String> {
         let first = Hdf5::find(named)?;
         let Err(complaint) = first.can_read(path) else { return Ok(first) };
+        if is_in_use(&complaint) {
+            return Err(format!("{complaint}: the file is in use, another program may write it"));
+        }
         let mut tried = vec![dotted(first.version)];
         for file in libraries::by_preference().filter(|_| named.is_none()) {
             let Ok(hdf5) = Hdf5::load(&file) else { continue };
@@ -323,6 +326,11 @@ impl Hdf5 {
 /// that they do not know. Damage where nothing has a checksum may look the same.
 pub fn needs_newer(complaint: &str) -> bool {
     ["version", "is not known to this command"].iter().any(|part| complaint.contains(part))
+}
+
+/// Whether a file could not be read as somebody else has it open for writing: it is locked, or says so itself.
+pub fn is_in_use(complaint: &str) -> bool {
+    ["Resource temporarily unavailable", "already open for"].iter().any(|part| complaint.contains(part))
 }
 
 /// What the system says in HDF5's sentence on a failed call of it, which also has time and addresses, on two lines.

@@ -132,6 +132,18 @@ def coded_strings_are_tested_by_their_checksums():
 
 
 @scenario
+def a_file_in_use_is_not_damaged():
+    """Locked, or marked as open by its writer, who may have been killed."""
+    for version, locking in ("earliest", "TRUE"), ("v110", "TRUE"), ("v110", "FALSE"):
+        with h5py.File("open.h5", "w", libver=(version, "v110")) as file:
+            file["a"] = np.arange(9)
+            file.flush()
+            said = told("test open.h5", code=2, env={"HDF5_USE_FILE_LOCKING": locking})
+            has(said, "open.h5: not tested: ", "is in use")
+        has(sleek("test open.h5"), "whole")
+
+
+@scenario
 def a_file_of_a_newer_hdf5_is_not_damaged():
     """A type that HDF5 2 brought, in a file that is whole, and HDF5 1.14."""
     with h5py.File("new.h5", "w") as file:
