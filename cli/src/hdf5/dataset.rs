@@ -98,15 +98,20 @@ impl<'a> Field<'a> {
     /// Opens a dataset of any type for its chunks as they are stored, if it has chunks that passed filters; nothing
     /// else of it is told.
     pub fn of_chunks(file: &Id<'a>, object: &Object) -> Result<Option<Field<'a>>, String> {
+        let field = Field::of_any(file, object)?;
+        let has_filters = field.is_chunked && !filters(&field.properties)?.is_empty();
+        Ok(has_filters.then_some(field))
+    }
+
+    /// Opens a dataset of any type for the blocks that are in the file.
+    pub fn of_any(file: &Id<'a>, object: &Object) -> Result<Field<'a>, String> {
         let hdf5 = file.hdf5;
         let dataset = open_object(file, &object.path)?;
         let file_type = h5_id!(hdf5, H5Dget_type(dataset.id))?;
         let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
         let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
-        if h5!(hdf5, H5Pget_layout(properties.id))? != abi::CHUNKED || filters(&properties)?.is_empty() {
-            return Ok(None);
-        }
         let (dims, size) = (lengths(&space)?, size_of_type(&file_type)? as u64);
+        let is_chunked = h5!(hdf5, H5Pget_layout(properties.id))? == abi::CHUNKED;
         let stored = Stored {
             dtype: DType::U8,
             big_endian: false,
@@ -116,9 +121,9 @@ impl<'a> Field<'a> {
             bytes: 0,
             what: String::new(),
         };
-        let (chunk, name) = (stored_chunk(&properties, dims.len())?, object.name());
-        let is_chunked = true;
-        Ok(Some(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
+        let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
+        let name = object.name();
+        Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size })
     }
 
     /// Whether each element is a number, rather than several of them, or some bytes.
@@ -201,7 +206,7 @@ impl<'a> Field<'a> {
     }
 
     /// The block in memory and in the dataset.
-    fn spaces(&self, block: &Block) -> Result<(Id<'a>, Id<'a>), String> {
+    pub fn spaces(&self, block: &Block) -> Result<(Id<'a>, Id<'a>), String> {
         let hdf5 = self.dataset.hdf5;
         let none = std::ptr::null();
         let memory = h5_id!(hdf5, H5Screate_simple(block.count.len() as c_int, block.count.as_ptr(), none))?;

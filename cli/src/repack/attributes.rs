@@ -5,9 +5,10 @@ use std::ffi::{CStr, c_void};
 
 use super::new_file::Copy;
 use crate::hdf5::abi::{self, DEFAULT};
-use crate::hdf5::dataset::size_of_type;
-use crate::hdf5::object::{ObjectKind, attribute_names, each_type, is_variable_text, open_object};
+use crate::hdf5::dataset::{Field, size_of_type};
+use crate::hdf5::object::{Object, ObjectKind, attribute_names, each_type, is_variable_text, open_object};
 use crate::hdf5::{Id, h5, h5_id};
+use crate::io::reserve;
 
 /// Gives every object of the new file what the old one's has: attributes, comment, data with references, and those of
 /// datasets that have `no_data` yet.
@@ -18,7 +19,7 @@ pub fn copy_all(copy: &Copy, no_data: impl Fn(usize) -> bool) -> Result<(), Stri
         let blame = |e: String| format!("{}: {e}", object.name());
         comment(&old, &new).map_err(blame)?;
         if object.kind == ObjectKind::Dataset {
-            data(copy, &old, &new, no_data(place)).map_err(blame)?;
+            data(copy, object, &old, &new, no_data(place)).map_err(blame)?;
         }
         for name in attribute_names(&old, tracks_order(&old, object.kind)?)? {
             attribute(copy, &old, &new, &name)
@@ -69,25 +70,34 @@ fn attribute(copy: &Copy, old: &Id, new: &Id, name: &CStr) -> Result<(), String>
     h5!(hdf5, H5Awrite(to.id, values.memory_type.id, values.start())).map(drop)
 }
 
-/// Writes the data of a dataset anew where HDF5's copy will not do, or there was none.
-fn data(copy: &Copy, old: &Id, new: &Id, has_none: bool) -> Result<(), String> {
+/// Writes the data of a dataset anew where HDF5's copy will not do, or there was none: as much as is in the file, block
+/// by block.
+fn data(copy: &Copy, object: &Object, old: &Id, new: &Id, has_none: bool) -> Result<(), String> {
     let hdf5 = copy.hdf5;
     let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
     let is_copied = h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 && !has_variable_fill(old, &kind)?;
-    if is_copied && !has_none {
+    if is_copied && !has_none || old.storage_size() == 0 {
         return Ok(());
     }
     let space = h5_id!(hdf5, H5Dget_space(old.id))?;
-    let mut values = Values::new(&kind, &space)?;
-    // Where nothing was written there is nothing to read.
-    if values.count == 0 || old.storage_size() == 0 {
-        return Ok(());
+    if h5!(hdf5, H5Sget_simple_extent_type(space.id))? != abi::SIMPLE_SPACE {
+        return part(copy, old, new, &kind, (&space, &space));
     }
-    let (everything, memory) = (abi::ALL, values.memory_type.id);
-    h5!(hdf5, H5Dread(old.id, memory, everything, everything, DEFAULT, values.start()))?;
+    let field = Field::of_any(copy.from, object)?;
+    field.blocks()?.iter().try_for_each(|block| {
+        let (memory, file) = field.spaces(block)?;
+        part(copy, old, new, &kind, (&memory, &file))
+    })
+}
+
+/// Writes a part of a dataset to another one: what a space in memory and one in both files select.
+fn part(copy: &Copy, old: &Id, new: &Id, kind: &Id, (memory, file): (&Id, &Id)) -> Result<(), String> {
+    let mut values = Values::new(kind, memory)?;
+    let (memory_type, memory, file) = (values.memory_type.id, memory.id, file.id);
+    h5!(copy.hdf5, H5Dread(old.id, memory_type, memory, file, DEFAULT, values.start()))?;
     values.are_read = true;
     values.translate(copy)?;
-    h5!(hdf5, H5Dwrite(new.id, memory, everything, everything, DEFAULT, values.start())).map(drop)
+    h5!(copy.hdf5, H5Dwrite(new.id, memory_type, memory, file, DEFAULT, values.start())).map(drop)
 }
 
 /// Whether a dataset has a fill value of variable length: HDF5's copy of such a dataset cannot be opened, since the
@@ -124,7 +134,10 @@ impl<'a> Values<'a> {
         let size = size_of_type(&memory_type)?;
         let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
         let bytes = count.checked_mul(size).ok_or_else(|| format!("{count} elements of {size} bytes"))?;
-        Ok(Values { memory_type, space, count, size, words: vec![0; bytes.div_ceil(8)], are_read: false })
+        let mut words = Vec::new();
+        reserve(&mut words, bytes.div_ceil(8))?;
+        words.resize(bytes.div_ceil(8), 0);
+        Ok(Values { memory_type, space, count, size, words, are_read: false })
     }
 
     fn start(&mut self) -> *mut c_void {

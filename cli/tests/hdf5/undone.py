@@ -314,6 +314,21 @@ def wrong_places_of_chunks():
 
 
 @scenario
+def what_was_never_written_stays_so_whatever_the_type():
+    """Texts in compounds and references, which go from file to file by their values."""
+    record = np.dtype([("a", "f4"), ("s", h5py.string_dtype())])
+    with h5py.File("old.h5", "w") as f:
+        f.create_dataset("c", (3_000_000,), record, chunks=(1000,), compression=47474, compression_opts=opts(LOSSLESS))[2005] = (1.5, "q")
+        f.create_dataset("r", (3000, 1000), h5py.ref_dtype, chunks=(70, 30))[2999, 7:9] = f["c"].ref
+        f.create_dataset("all", data=[f["c"].ref] * 500)
+    sleek("decompress -q old.h5 new.h5")
+    with h5py.File("new.h5") as f:
+        assert f["c"][2005]["s"] == b"q" and f["c"][2004]["a"] == 0 and f["c"].id.get_num_chunks() == 1
+        assert [bool(r) for r in f["r"][2999, 6:10]] == [False, True, True, False] and f["r"].id.get_num_chunks() == 1
+        assert all(f[r].name == "/c" for r in [f["r"][2999, 7], *f["all"]])
+
+
+@scenario
 def damage_is_no_missing_chunk():
     """Where the list of chunks is damaged nothing counts as never written."""
     with h5py.File("old.h5", "w", libver=("v110", "v110")) as f:
