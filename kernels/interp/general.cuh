@@ -129,7 +129,7 @@ template <class T> DEV void begin_desk(Desk<T>& d, Shelf shelf, const InterpComp
 
 // Trials of some tiles of each array, a block for each.
 template <class T> DEV void try_tile(Desk<T>& d, Shelf shelf, Trial* trial) {
-    if (threadIdx.x == 0) trial->there = 0;
+    if (threadIdx.x == 0) *trial = {};    // what is not used is copied, too
     if (d.n < FEWEST || !d.head.grid.is_smooth()) return;
     if constexpr (T::EXPONENT) {
         if (d.head.values && take_out(d) != ~0u) return;
@@ -155,6 +155,7 @@ template <class T> DEV void try_tile(Desk<T>& d, Shelf shelf, Trial* trial) {
     }
     if (threadIdx.x == 0) trial->there = 1;
 }
+static_assert(sizeof(Trials) % 16 == 0 && (sizeof(Trials) - sizeof(Trials::of)) % 16 == 0, "copied by 16 bytes");
 template <class T> DEV void try_tiles(const InterpCompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Desk<T> d;
@@ -182,11 +183,10 @@ template <class T> DEV void try_tiles(const InterpCompressArgs& a) {
         if (threadIdx.x == 0) d.flag = count_in(&trials.arrived, 1) + 1 == trials_of(chunks);
         __syncthreads();
         if (d.flag) {
-            Trial* const of = (Trial*)shelf.v;
-            for (u32 w = threadIdx.x; w < sizeof(trials.of) / 4; w += blockDim.x) ((u32*)of)[w] = ((u32*)trials.of)[w];
+            copy_words(shelf.v, (const u32*)trials.of, trials_of(chunks) * sizeof(Trial) / 4);
             __syncthreads();
             if (threadIdx.x < 32) {
-                const Choice choice = choice_of(of, trials_of(chunks));
+                const Choice choice = choice_of((const Trial*)shelf.v, trials_of(chunks));
                 if (threadIdx.x == 0) trials.choice = choice;
             }
         }
