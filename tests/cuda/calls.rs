@@ -8,13 +8,13 @@ use sleek::route::batch::{self, Item};
 use sleek::{Bound, DType, Device, Dims, Kind, Params, Profile};
 
 use crate::both::{enqueue, outcome, untouched};
-use crate::inputs::{KINDS, Random, data};
 use crate::shim::Shim;
+use crate::vectors::{self, GENERATORS};
 
 #[test]
 fn code_is_loaded_as_it_is_and_ptx_where_the_driver_refuses_it() {
     let (shim, _turn) = Shim::get();
-    let bytes = data("smooth", DType::BF16, 3000, &mut Random(5));
+    let bytes = vectors::bytes("wave", DType::BF16, 5, 3000, false);
     let p = Params { profile: Profile::Fast, ..Params::new(DType::BF16) };
     let (expected, room) = (sleek::compress(&p, &bytes).unwrap(), sleek::compress_bound(&p, 3000).unwrap());
     // Device 1, where no other test has these kernels: those of the base module, then the general encoder.
@@ -46,8 +46,7 @@ fn pointers_of_every_kind_mix() {
 
 /// An array of 5000 elements from and to host and devices, in every combination.
 fn mix(shim: &'static Shim, p: &Params) {
-    let mut r = Random(3);
-    let bytes = data("smooth", p.dtype, 5000, &mut r);
+    let bytes = vectors::bytes("wave", p.dtype, 3, 5000, false);
     let expected = sleek::compress(p, &bytes).unwrap();
     let room = sleek::compress_bound(p, 5000).unwrap();
     // Device 1, to see that the number is found out.
@@ -99,8 +98,7 @@ fn mix(shim: &'static Shim, p: &Params) {
 #[test]
 fn too_little_room() {
     let (shim, _turn) = Shim::get();
-    let mut r = Random(4);
-    let bytes = data("bits", DType::F32, 4096 * 3, &mut r);
+    let bytes = vectors::bytes("noise", DType::F32, 4, 4096 * 3, false);
     let p = Params::new(DType::F32);
     let need = sleek::compress(&p, &bytes).unwrap().len();
     let src = shim.upload(0, &bytes, 0);
@@ -120,12 +118,12 @@ fn too_little_room() {
 #[test]
 fn a_batch_gives_the_bytes_of_single_calls() {
     let (shim, _turn) = Shim::get();
-    let mut r = Random(31);
     let all = [(DType::F32, Profile::Fast), (DType::F64, Profile::Adaptive), (DType::U16, Profile::Adaptive)];
     for (round, (dtype, profile)) in all.into_iter().enumerate() {
         let per_chunk = 16384 / dtype.size();
         let count = |i: usize| [100, 0, 1, per_chunk, 3 * per_chunk + 5, per_chunk - 1][i % 6];
-        let array = |i: usize| data(KINDS[i % 10], dtype, if i == 50 { 70 * per_chunk } else { count(i) }, &mut r);
+        let count = |i: usize| if i == 50 { 70 * per_chunk } else { count(i) };
+        let array = |i: usize| vectors::bytes(GENERATORS[i % GENERATORS.len()], dtype, i as u64, count(i), false);
         let arrays: Vec<Vec<u8>> = (0..100).map(array).collect();
         let p = Params { profile, ..Params::new(dtype) };
         let p = if dtype.is_float() { p.with_bound(Bound::noa(1e-3)) } else { p };
@@ -140,7 +138,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
 fn faults_in_a_batch_are_its_arrays_own() {
     let (shim, _turn) = Shim::get();
     let p = Params::new(DType::F32).with_bound(Bound::Abs(1e-3));
-    let bytes = data("noise", DType::F32, 5000, &mut Random(7));
+    let bytes = vectors::bytes("walk", DType::F32, 7, 5000, false);
     let (stream, room) = (sleek::compress(&p, &bytes).unwrap(), sleek::compress_bound(&p, 5000).unwrap());
     let src = shim.upload(0, &bytes, 0);
     let dst = [room, stream.len() - 16, room].map(|room| (shim.allocate(0, room + 64), room as u64));
@@ -173,11 +171,11 @@ fn faults_in_a_batch_are_its_arrays_own() {
 fn arrays_at_even_distances_are_told_in_few_launches() {
     const COUNT: usize = 60;
     let (shim, _turn) = Shim::get();
-    let mut r = Random(32);
     let p = Params { find_fill: None, ..Params::new(DType::F32).with_bound(Bound::Abs(1e-3)) };
     let room = sleek::compress_bound(&p, COUNT).unwrap().next_multiple_of(16);
     let n = 960 + 97;
-    let arrays: Vec<Vec<u8>> = (0..n).map(|i| data(KINDS[i % 10], DType::F32, COUNT, &mut r)).collect();
+    let array = |i: usize| vectors::bytes(GENERATORS[i % GENERATORS.len()], DType::F32, i as u64, COUNT, false);
+    let arrays: Vec<Vec<u8>> = (0..n).map(array).collect();
     let src = shim.upload(0, &arrays.concat(), 0);
     let dst = shim.allocate(0, (n + 1) * room);
     let workspace = shim.allocate(0, batch::workspace_bytes(n));

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use sleek::{Bound, DType, Kind, Params};
 
-use crate::inputs::{Random, data};
 use crate::shim::{Memory, Shim};
+use crate::vectors;
 
 /// `sleek_params` of include/sleek.h, as a C program has it.
 #[repr(C)]
@@ -99,7 +99,7 @@ unsafe extern "C" {
 #[test]
 fn the_c_interface_takes_device_pointers() {
     let (shim, _turn) = Shim::get();
-    let bytes = data("smooth", DType::F32, 9000, &mut Random(8));
+    let bytes = vectors::bytes("wave", DType::F32, 8, 9000, false);
     let p = Params::new(DType::F32).with_bound(Bound::Abs(1e-3));
     let expected = sleek::compress(&p, &bytes).unwrap();
     let room = sleek::compress_bound(&p, 9000).unwrap();
@@ -208,7 +208,7 @@ fn arrays_go_to_gpu_memory() {
 #[test]
 fn inspection_copies_header_and_index_alone() {
     let (shim, _turn) = Shim::get();
-    let bytes = data("smooth", DType::F32, 70 * 4096, &mut Random(9));
+    let bytes = vectors::bytes("wave", DType::F32, 9, 70 * 4096, false);
     let stream = sleek::compress(&Params::new(DType::F32), &bytes).unwrap();
     // The bytes copied, the status, and what is said of the stream: sleek_info is twenty words, the first its size.
     let inspect = |src: Pointer, bytes| {

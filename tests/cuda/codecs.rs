@@ -8,7 +8,7 @@ use sleek::route::batch::{self, Item};
 use sleek::{Bound, DType, Device, Kind, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::both::{Part, compare, enqueue, outcome, refused, restores, verdict};
-use crate::reference::builder::seal;
+use crate::reference::{self, builder::seal};
 use crate::shim::Shim;
 use crate::vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
 use crate::vectors::{self, Random};
@@ -18,9 +18,10 @@ fn cases() -> impl Iterator<Item = (Params, Vec<u8>)> {
     let every = if crate::common::short() { 5 } else { 1 };
     let of_request = |(codec, params): (&'static dyn Codec, Params)| {
         let of_shape = move |(k, shape): (usize, &[u64])| {
-            let generator = ["walk", "specials", "noise", "constant"][k % 4];
-            let params = Params { dims: dims(shape), big_endian: k % 3 == 1, ..params.clone() };
-            let data = array(generator, &params, k as u64);
+            let (profiles, kind) = (codec.profiles(), k + params.dtype as usize + params.bound.mode() as usize);
+            let profile = if profiles.is_empty() { params.profile } else { profiles[kind % profiles.len()] };
+            let params = Params { profile, dims: dims(shape), big_endian: k % 3 == 1, ..params.clone() };
+            let data = array(vectors::GENERATORS[kind % vectors::GENERATORS.len()], &params, k as u64);
             (params, data)
         };
         SHAPES.into_iter().enumerate().filter(move |(_, shape)| takes(codec, shape)).map(of_shape)
@@ -48,35 +49,9 @@ fn a_box(shape: &[u64], random: &mut Random) -> (Vec<u64>, Vec<u64>) {
     (start, lens)
 }
 
+/// Ranges, and previews of the whole and of boxes, are those of the CPU, with missing values among them or without.
 #[test]
-fn parts_of_arrays_are_those_of_the_cpu() {
-    let (shim, _turn) = Shim::get();
-    let random = &mut Random(5);
-    for (params, data) in cases() {
-        let (shape, total, what) = (params.dims, params.dims.count(), format!("{params:?}"));
-        let stream = sleek::compress(&params, &data).unwrap();
-        for _ in 0..3 {
-            let first = random.below(total + 1);
-            restores(shim, &stream, Part::Range(first, random.below(total - first + 1) as usize), 0, &what);
-            let (start, lens) = a_box(shape.lens(), random);
-            restores(shim, &stream, Part::Grid(0, Some((&start, &lens))), 0, &what);
-        }
-        let there = shim.upload(0, &stream, 0);
-        let (from, ones) = ((there.at(0).cast_const(), stream.len()), vec![1; shape.rank()]);
-        let (range, part) = (Some((total, 1)), Some((shape.lens(), &ones[..])));
-        let beyond = unsafe {
-            [
-                route::decompress(Device::Auto, from.0, from.1, range, null_mut(), 8, null_mut()),
-                route::decompress_coarse(from, 0, part, (null_mut(), 8), null_mut()),
-            ]
-        };
-        assert!(beyond.into_iter().all(|error| error.unwrap_err().kind == Kind::OutOfRange), "{what}");
-    }
-}
-
-/// Previews of the whole and of boxes are those of the CPU, with missing values among them or without.
-#[test]
-fn previews_are_those_of_the_cpu() {
+fn parts_and_previews_are_those_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let random = &mut Random(70);
     let shapes = SHAPES.into_iter().chain([&[40u64, 33, 35][..], &[300, 310], &[70_001], &[2, 3, 20, 17, 30]]);
@@ -96,6 +71,9 @@ fn previews_are_those_of_the_cpu() {
             }
             let stream = sleek::compress(&params, &vectors::to_bytes(dtype, &words, params.big_endian)).unwrap();
             shim.set(1 + k as u32 % 4, s as u32 % 5);
+            let first = random.below(words.len() as u64 + 1);
+            let range = Part::Range(first, random.below(words.len() as u64 - first + 1) as usize);
+            restores(shim, &stream, range, 0, &format!("{params:?} {generator}"));
             for level in [1, 2, 1 + random.below(8) as u32, 63, 0] {
                 let (start, lens) = a_box(shape, random);
                 for part in [None, Some((&start[..], &lens[..]))] {
@@ -107,10 +85,18 @@ fn previews_are_those_of_the_cpu() {
                 }
             }
             let there = shim.upload(0, &stream, 0);
-            let small = unsafe {
-                let (from, to) = ((there.at(0).cast_const(), stream.len()), (null_mut(), 0));
-                route::decompress_coarse(from, 40, None, to, null_mut())
+            let (from, ones) = ((there.at(0).cast_const(), stream.len()), vec![1; shape.len()]);
+            let beyond = (Some((words.len() as u64, 1)), Some((&shape[..], &ones[..])));
+            let (small, beyond) = unsafe {
+                (
+                    route::decompress_coarse(from, 40, None, (null_mut(), 0), null_mut()),
+                    [
+                        route::decompress(Device::Auto, from.0, from.1, beyond.0, null_mut(), 8, null_mut()),
+                        route::decompress_coarse(from, 0, beyond.1, (null_mut(), 8), null_mut()),
+                    ],
+                )
             };
+            assert!(beyond.into_iter().all(|error| error.unwrap_err().kind == Kind::OutOfRange), "{params:?}");
             assert_eq!(small.map_err(|e| e.kind).err(), (!words.is_empty()).then_some(Kind::BufferTooSmall));
         }
     }
@@ -164,26 +150,58 @@ fn asynchronous_calls_and_batches_give_the_bytes_of_the_cpu() {
     }
 }
 
+/// The golden streams, which have every feature of the format.
+fn golden_streams() -> Vec<(String, Vec<u8>)> {
+    let vectors = crate::common::root().join("tests/vectors");
+    let folders = ["", "lossless", "zfp"].map(|folder| std::fs::read_dir(vectors.join(folder)).unwrap());
+    let mut paths: Vec<_> = folders.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "slk"));
+    paths.sort();
+    paths.into_iter().map(|path| (path.display().to_string(), std::fs::read(path).unwrap())).collect()
+}
+
+/// They come back by kernels; cut, changed, and changed behind checksums that are right again they get the CPU's
+/// verdict.
 #[test]
-fn damaged_streams_get_the_verdict_of_the_cpu() {
+fn golden_streams_and_damage_get_the_verdict_of_the_cpu() {
     let (shim, _turn) = Shim::get();
-    let every = if crate::common::short() { 29 } else { 7 };
-    for params in plain_requests() {
-        let rank = sleek::codec::by_id(params.codec).unwrap().capabilities().rank;
-        let params = Params { dims: dims([&[700][..], &[23, 31]][rank.min(2) - 1]), ..params };
-        let sound = sleek::compress(&params, &array("walk", &params, 1)).unwrap();
-        let bytes = params.dims.count() as usize * params.dtype.size();
-        let cut = (0..sound.len()).step_by(every).map(|n| sound[..n].to_vec());
-        let flipped = (0..8 * sound.len()).step_by(every).map(|bit| {
+    let (random, mut outcomes) = (&mut Random(77), [0, 0]);
+    let rounds = if crate::common::short() { 8 } else { 60 };
+    for (k, (name, sound)) in golden_streams().into_iter().enumerate() {
+        shim.set(1 + k as u32 % 4, k as u32 % 5);
+        let (launched, back) = restores(shim, &sound, Part::Whole, 0, &name);
+        // Tiles of zfp with parameters of their own are the CPU's.
+        assert!(launched > 0 || sound[8] == 3, "{name}: the CPU restored it");
+        let of = reference::container(&sound).unwrap();
+        let (index, head) = (of.header_bytes as usize, of.bodies_at as usize);
+        let (bodies, all) = (sound.len() - head, sound.len() as u64);
+        let unsealed = [sound[..random.below(all) as usize].to_vec(), {
+            let mut flipped = sound.clone();
+            flipped[random.below(all) as usize] ^= 1 << random.below(8);
+            flipped
+        }];
+        let sealed = (0..if bodies > 0 { rounds } else { 0 }).map(|_| {
             let mut stream = sound.clone();
-            stream[bit / 8] ^= 1 << (bit % 8);
+            for _ in 0..1 + random.below(3) {
+                // The codec's word, the index, the first bytes of bodies, which say the most, or any of them.
+                let at = match random.below(8) {
+                    0 => 12 + random.below(4) as usize,
+                    1 => index + random.below((head - index) as u64) as usize,
+                    2..5 => head + random.below(bodies.min(40) as u64) as usize,
+                    _ => head + random.below(bodies as u64) as usize,
+                };
+                stream[at] ^= 1 << random.below(8);
+            }
+            seal(&mut stream);
             stream
         });
-        for (k, stream) in cut.chain(flipped).enumerate() {
-            let is_good = verdict(shim, &stream, bytes, &format!("codec {}: damage {k}", params.codec));
-            assert!(!is_good, "codec {}: damage {k} was not noticed", params.codec);
+        for (round, stream) in unsealed.into_iter().chain(sealed.collect::<Vec<_>>()).enumerate() {
+            let is_good = verdict(shim, &stream, back.len(), &format!("{name}, round {round}"));
+            assert!(round > 1 || !is_good, "{name}: damage was not noticed");
+            outcomes[usize::from(is_good)] += 1;
         }
     }
+    assert!(outcomes[0] > 300 && outcomes[1] > 100, "{outcomes:?} are refused, and taken");
 }
 
 /// What has no kernels goes by the CPU, unless the GPU was demanded or the CPU cannot do it: then the error names the

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use sleek::route;
 use sleek::{Bound, DType, Device, Error, Kind, Mode, Params, Profile};
 
-use crate::inputs::{Random, data};
 use crate::shim::{Memory, Shim};
+use crate::vectors;
 
 const COUNT: usize = 5000;
 /// What the driver says: no memory once, none any more, no code for this device, an illegal address, a failed launch, a
@@ -75,7 +75,7 @@ fn compressed(p: &Params, src: *const u8, dst: &Memory, room: usize, stream: *mu
 #[test]
 fn any_call_of_the_driver_may_fail() {
     let (shim, _turn) = Shim::get();
-    let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
+    let bytes = vectors::bytes("wave", DType::F32, 3, COUNT, false);
     let stream = 0x5100 as *mut c_void;
     for (profile, mode) in [(Profile::Adaptive, Mode::Abs), (Profile::Fast, Mode::Noa)] {
         let p = Params { profile, ..Params::new(DType::F32).with_bound(Bound::new(mode, 1e-3).unwrap()) };
@@ -111,7 +111,7 @@ fn any_call_of_the_driver_may_fail() {
 #[test]
 fn any_call_that_loads_may_fail() {
     let (shim, _turn) = Shim::get();
-    let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
+    let bytes = vectors::bytes("wave", DType::F32, 3, COUNT, false);
     let codecs = [1, 3];
     let some = if crate::common::short() { 1 } else { codecs.len() };
     for (k, codec) in codecs.into_iter().take(some).enumerate() {

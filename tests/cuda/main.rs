@@ -17,7 +17,6 @@ mod common;
 mod faults;
 #[path = "../vectors/forms.rs"]
 mod forms;
-mod inputs;
 mod interp;
 mod matrix;
 mod missing;
