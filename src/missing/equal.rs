@@ -2,17 +2,13 @@
 
 use crate::exec::Isa;
 use crate::simd::elements::by_vectors;
-use crate::simd::word::Word;
+use crate::simd::word::{Word, by_size};
 
 /// Whether any element of `bytes`, words of `size` bytes, has the bits of `value`.
 #[inline]
 pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
     by_vectors!(isa, size, vectors::contains(bytes, value));
-    match size {
-        2 => contains_word::<u16>(bytes, value),
-        4 => contains_word::<u32>(bytes, value),
-        _ => contains_word::<u64>(bytes, value),
-    }
+    by_size!(size, contains_word(bytes, value))
 }
 
 /// Sets bit i of `mask` if element i of `bytes`, words of `size` bytes, has the bits of `value`, and clears the bits
@@ -22,11 +18,7 @@ pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
 pub fn mark(isa: Isa, size: usize, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
     by_vectors!(isa, size, vectors::mark(bytes, value, mask, copy));
     copy.copy_from_slice(bytes);
-    match size {
-        2 => by_words::<u16>(bytes, value, mask),
-        4 => by_words::<u32>(bytes, value, mask),
-        _ => by_words::<u64>(bytes, value, mask),
-    }
+    by_size!(size, by_words(bytes, value, mask));
 }
 
 /// As `contains`, piece by piece: within one there is no branch, so that a compiler may use vectors.

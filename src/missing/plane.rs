@@ -2,6 +2,7 @@
 
 use crate::error::{Result, fail};
 use crate::exec::Isa;
+use crate::simd::bits::{listed, nonzero_bytes, placed};
 use crate::simd::by;
 
 /// Blocks of elements that a plane tells of, at most.
@@ -63,7 +64,7 @@ fn write_mask(isa: Isa, mask: &[u64], words: usize, changes: &mut [u64], out: &m
         use std::arch::x86_64::{_pdep_u64, _pext_u64};
         write_by(|word, flags| _pext_u64(word, _pdep_u64(flags, LOWEST) * 0xff), mask, words, changes, out)
     });
-    done.unwrap_or_else(|| write_by(packed, mask, words, changes, out))
+    done.unwrap_or_else(|| write_by(|word, flags| listed(word, flags as u8), mask, words, changes, out))
 }
 
 /// The same where `pack` puts the bytes of a word that have a flag side by side.
@@ -86,7 +87,7 @@ fn write_by(pack: impl Fn(u64, u64) -> u64, mask: &[u64], words: usize, changes:
         changes.chunks(words).enumerate().filter(|(b, _)| mixed.checked_shr(*b as u32).unwrap_or(0) & 1 == 1);
     let mut at = 0;
     for (place, word) in head.iter_mut().zip(of_mixed.flat_map(|(_, block)| block)) {
-        let flags = flags(*word);
+        let flags = nonzero_bytes(*word);
         *place = flags as u8;
         if flags == 0 {
             continue;
@@ -104,27 +105,6 @@ fn write_by(pack: impl Fn(u64, u64) -> u64, mask: &[u64], words: usize, changes:
 /// The lowest bit of each byte.
 #[cfg(target_arch = "x86_64")]
 const LOWEST: u64 = 0x0101_0101_0101_0101;
-
-/// Bit j says whether byte j of `word` is other than 0.
-#[inline(always)]
-fn flags(word: u64) -> u64 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let tops = (((word & LOW) + LOW) | word) & !LOW;
-    // Each factor brings the top bit of one byte to its place in the top byte.
-    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
-/// The bytes of a word that have a flag, side by side.
-fn packed(word: u64, flags: u64) -> u64 {
-    let flagged = (0..8).filter(|j| flags >> j & 1 == 1);
-    flagged.zip(0..8).fold(0, |all, (j, at)| all | (word >> (8 * j) & 0xff) << (8 * at))
-}
-
-/// The inverse.
-fn spread(bytes: u64, flags: u64) -> u64 {
-    let flagged = (0..8).filter(|j| flags >> j & 1 == 1);
-    flagged.zip(0..8).fold(0, |all, (j, at)| all | (bytes >> (8 * at) & 0xff) << (8 * j))
-}
 
 /// A plane that was read.
 pub struct Plane {
@@ -171,7 +151,7 @@ fn read_mask(isa: Isa, rest: &mut &[u8], words: usize, blocks: usize, mask: &mut
         use std::arch::x86_64::_pdep_u64;
         read_by(|bytes, flags| _pdep_u64(bytes, _pdep_u64(flags, LOWEST) * 0xff), rest, words, blocks, mask)
     });
-    done.unwrap_or_else(|| read_by(spread, rest, words, blocks, mask))
+    done.unwrap_or_else(|| read_by(|bytes, flags| placed(bytes, flags as u8), rest, words, blocks, mask))
 }
 
 /// The same where `unpack` puts bytes to the places that have a flag.
@@ -211,7 +191,7 @@ fn read_by(
             };
             bytes = &bytes[n..];
             let changes = unpack(some, (*flags).into());
-            if self::flags(changes) != u64::from(*flags) {
+            if nonzero_bytes(changes) != u64::from(*flags) {
                 return fail!(Corrupt, "a mask byte without changes that is said to have some");
             }
             if changes & begins != 0 {

@@ -16,25 +16,26 @@ pub const TOP: u32 = 1 << STATE_BITS;
 /// The most raw bits of a step.
 pub const RAW_BITS: u32 = 12;
 
-/// A symbol of a table, for encoding.
+/// What encodes a symbol of a table: its frequency's reciprocal, and bits 0–9 what the frequency lacks of 1024, bits
+/// 10–20 what is added, bits 21–24 a shift. With q the upper half of state · reciprocal, shifted to the right, the new
+/// state is state + q · lack + what is added. A frequency of 1 has q = state − 1, which the sum makes up for.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol {
-    frequency: u32,
-    start: u32,
-    /// 2^(31 + shift) / frequency, rounded up: exact for what is below 2^28.
-    reciprocal: u32,
-    shift: u32,
+    pub reciprocal: u32,
+    pub rest: u32,
 }
 
 impl Symbol {
-    /// One that has the slots `start .. start + frequency` of a table; without any it cannot be encoded.
+    /// One that has the slots `start .. start + frequency` of a table, at least one.
     pub const fn new(start: u32, frequency: u32) -> Symbol {
-        if frequency == 0 {
-            return Symbol { frequency, start, reciprocal: 0, shift: 0 };
+        let lack = (1 << TABLE_BITS) - frequency;
+        if frequency == 1 {
+            return Symbol { reciprocal: u32::MAX, rest: lack | (start + lack) << TABLE_BITS };
         }
-        let shift = 32 - (frequency - 1).leading_zeros();
-        let reciprocal = (1u64 << (31 + shift)).div_ceil(frequency as u64);
-        Symbol { frequency, start, reciprocal: reciprocal as u32, shift }
+        // 2^(32 + shift) / frequency, rounded up: exact for what is below 2^28.
+        let shift = 31 - (frequency - 1).leading_zeros();
+        let reciprocal = (1u64 << (32 + shift)).div_ceil(frequency as u64) as u32;
+        Symbol { reciprocal, rest: lack | start << TABLE_BITS | shift << 21 }
     }
 }
 
@@ -54,11 +55,6 @@ impl<'a> Words<'a> {
     }
 
     /// They, in the order in which they are decoded.
-    pub fn all(&self) -> &[u16] {
-        &self.buffer[self.at..]
-    }
-
-    /// The same, for as long as the buffer is there.
     pub fn into_all(self) -> &'a [u16] {
         &self.buffer[self.at..]
     }
@@ -72,12 +68,13 @@ impl<'a> Words<'a> {
 
     /// Encodes a symbol.
     #[inline(always)]
-    pub fn symbol(&mut self, state: &mut u32, symbol: &Symbol) {
-        if *state >= symbol.frequency << (STATE_BITS - TABLE_BITS) {
+    pub fn symbol(&mut self, state: &mut u32, Symbol { reciprocal, rest }: Symbol) {
+        let lack = rest & ((1 << TABLE_BITS) - 1);
+        if *state >= ((1 << TABLE_BITS) - lack) << (STATE_BITS - TABLE_BITS) {
             self.put(state);
         }
-        let quotient = ((u64::from(*state) * u64::from(symbol.reciprocal)) >> (31 + symbol.shift)) as u32;
-        *state += quotient * ((1 << TABLE_BITS) - symbol.frequency) + symbol.start;
+        let quotient = ((u64::from(*state) * u64::from(reciprocal)) >> 32) as u32 >> (rest >> 21);
+        *state += quotient * lack + (rest >> TABLE_BITS & 2047);
     }
 
     /// Encodes `n` ≤ `RAW_BITS` bits.
@@ -103,11 +100,6 @@ impl<'a> Source<'a> {
     /// These bytes; an odd one at the end is no word.
     pub fn new(bytes: &'a [u8], threshold: u32) -> Source<'a> {
         Source { words: bytes.as_chunks().0, at: 0, threshold }
-    }
-
-    /// The words that were not taken; `None` if more were taken than there are.
-    pub fn rest(&self) -> Option<&'a [[u8; 2]]> {
-        self.words.get(self.at..)
     }
 
     /// Behind the end there are zeros.
@@ -150,12 +142,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reciprocals_divide() {
+    fn symbols_have_their_slots() {
         for frequency in 1..1024u32 {
-            let symbol = Symbol::new(0, frequency);
-            for state in (0..2000).chain((0..TOP).step_by(99_991)).chain(TOP - 2000..TOP) {
-                let quotient = (u64::from(state) * u64::from(symbol.reciprocal)) >> (31 + symbol.shift);
-                assert_eq!(quotient as u32, state / frequency, "{state} / {frequency}");
+            let (symbol, start) = (Symbol::new(1024 - frequency, frequency), 1024 - frequency);
+            let most = frequency << (STATE_BITS - TABLE_BITS);
+            for before in (1..2000.min(most)).chain((1..most).step_by(99_991)).chain(most - 1000..most) {
+                let mut state = before;
+                Words::new(&mut []).symbol(&mut state, symbol);
+                assert_eq!(state, ((before / frequency) << TABLE_BITS) + start + before % frequency, "{before}");
             }
         }
     }

@@ -44,16 +44,6 @@ const TURNED: [u32; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 /// For lane 2·i + b the position 4·b + i.
 const TURNED_BACK: [u32; 8] = [0, 4, 1, 5, 2, 6, 3, 7];
 
-/// Constants as a vector.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn constants(numbers: &[u32; 8]) -> __m256i {
-    // SAFETY: as the caller promises; they are 32 bytes.
-    unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) }
-}
-
 /// A permutation as a vector.
 ///
 /// # Safety
@@ -117,40 +107,21 @@ impl NumberVectors for Avx2 {
         fn two_ahead(v: __m256i, behind: __m256i) -> __m256i {
             _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x21>(v, behind), v)
         }
-    }
-
-    #[inline(always)]
-    fn load(self, from: &[u32]) -> __m256i {
-        assert!(from.len() >= 8);
-        // SAFETY: the processor has the level, as the token says; there are 8 numbers.
-        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, v: __m256i, to: &mut [u32]) {
-        assert!(to.len() >= 8);
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
-    }
-
-    // Counts of immediate shifts are signed here; a constant count becomes the same instruction.
-    #[inline(always)]
-    fn left<const N: u32>(self, v: __m256i) -> __m256i {
-        // SAFETY: as above.
-        unsafe { _mm256_sll_epi32(v, _mm_cvtsi32_si128(N as i32)) }
-    }
-
-    #[inline(always)]
-    fn right_signed<const N: u32>(self, v: __m256i) -> __m256i {
-        // SAFETY: as above.
-        unsafe { _mm256_sra_epi32(v, _mm_cvtsi32_si128(N as i32)) }
-    }
-
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> __m256i {
-        assert!(from.len() >= 8);
-        // SAFETY: the processor has the level, as the token says; there are 8 numbers.
-        unsafe { _mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast())) }
+        fn load(from: &[u32]) -> __m256i {{
+            assert!(from.len() >= 8);
+            _mm256_loadu_si256(from.as_ptr().cast())
+        }}
+        fn store(v: __m256i, to: &mut [u32]) {{
+            assert!(to.len() >= 8);
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), v)
+        }}
+        fn load_short(from: &[u16]) -> __m256i {{
+            assert!(from.len() >= 8);
+            _mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast()))
+        }}
+        // Counts of immediate shifts are signed here; a constant count becomes the same instruction.
+        fn left<const N: u32>(v: __m256i) -> __m256i { _mm256_sll_epi32(v, _mm_cvtsi32_si128(N as i32)) }
+        fn right_signed<const N: u32>(v: __m256i) -> __m256i { _mm256_sra_epi32(v, _mm_cvtsi32_si128(N as i32)) }
     }
 }
 
@@ -176,7 +147,7 @@ impl CodeVectors<REGISTERS> for Avx2 {
         fn less(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi32(b, a) }
         fn both(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
         fn mask(bits: u32) -> __m256i {{
-            let own = constants(&[1, 2, 4, 8, 16, 32, 64, 128]);
+            let own = load(&[1u32, 2, 4, 8, 16, 32, 64, 128]);
             _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), own), own)
         }}
         fn bits(mask: __m256i) -> u32 { _mm256_movemask_ps(_mm256_castsi256_ps(mask)) as u32 }
@@ -194,12 +165,7 @@ impl CodeVectors<REGISTERS> for Avx2 {
         fn occurrences(bytes: __m256i, byte: u8) -> u32 {
             _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))).count_ones()
         }
-    }
-
-    #[inline(always)]
-    fn right<const N: u32>(self, v: __m256i) -> __m256i {
-        // SAFETY: as above.
-        unsafe { _mm256_srl_epi32(v, _mm_cvtsi32_si128(N as i32)) }
+        fn right<const N: u32>(v: __m256i) -> __m256i { _mm256_srl_epi32(v, _mm_cvtsi32_si128(N as i32)) }
     }
 
     #[inline(always)]
@@ -218,7 +184,7 @@ impl CodeVectors<REGISTERS> for Avx2 {
         // SAFETY: the processor has the level, as the token says.
         unsafe {
             let bytes = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
-            _mm256_permutevar8x32_epi32(bytes, constants(&TURNED_BACK))
+            _mm256_permutevar8x32_epi32(bytes, load(&TURNED_BACK))
         }
     }
 
@@ -239,7 +205,7 @@ impl CodeVectors<REGISTERS> for Avx2 {
         let v: [__m256i; 4] = [self.load(from), self.load(&from[8..]), self.load(&from[16..]), self.load(&from[24..])];
         // SAFETY: the processor has the level, as the token says.
         unsafe {
-            let back = constants(&TURNED_BACK);
+            let back = load(&TURNED_BACK);
             let [a, b, c, d] = transposed(v);
             [
                 _mm256_permutevar8x32_epi32(a, back),
@@ -254,7 +220,7 @@ impl CodeVectors<REGISTERS> for Avx2 {
     fn store_quads(self, v: [__m256i; 4], to: &mut [u32]) {
         // SAFETY: the processor has the level, as the token says.
         let quads = unsafe {
-            let turned = constants(&TURNED);
+            let turned = load(&TURNED);
             transposed([
                 _mm256_permutevar8x32_epi32(v[0], turned),
                 _mm256_permutevar8x32_epi32(v[1], turned),

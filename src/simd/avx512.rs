@@ -76,16 +76,6 @@ unsafe fn add_bits(a: __m512i, b: __m512i, c: __m512i) -> (__m512i, __m512i) {
     unsafe { (_mm512_ternarylogic_epi64::<0x96>(a, b, c), _mm512_ternarylogic_epi64::<0xE8>(a, b, c)) }
 }
 
-/// Constants as a vector.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn constants(numbers: &[u32; 16]) -> __m512i {
-    // SAFETY: as the caller promises; they are 64 bytes.
-    unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) }
-}
-
 /// Places of the numbers of two vectors: those at even places, and those at odd ones.
 const EVEN: &[u32; 16] = &[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
 const ODD: &[u32; 16] = &[1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
@@ -109,50 +99,31 @@ impl NumberVectors for Avx512 {
             _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), _mm512_set1_ps(factor)))
         }
         fn unzip(a: __m512i, b: __m512i) -> [__m512i; 2] {
-            [_mm512_permutex2var_epi32(a, constants(EVEN), b), _mm512_permutex2var_epi32(a, constants(ODD), b)]
+            [_mm512_permutex2var_epi32(a, load(EVEN), b), _mm512_permutex2var_epi32(a, load(ODD), b)]
         }
         fn zip(even: __m512i, odd: __m512i) -> [__m512i; 2] {
             [
-                _mm512_permutex2var_epi32(even, constants(FIRST), odd),
-                _mm512_permutex2var_epi32(even, constants(SECOND), odd),
+                _mm512_permutex2var_epi32(even, load(FIRST), odd),
+                _mm512_permutex2var_epi32(even, load(SECOND), odd),
             ]
         }
         fn shifted_in(before: __m512i, v: __m512i) -> __m512i { _mm512_alignr_epi32::<15>(v, before) }
         fn ahead(v: __m512i, behind: __m512i) -> __m512i { _mm512_alignr_epi32::<1>(behind, v) }
         fn two_ahead(v: __m512i, behind: __m512i) -> __m512i { _mm512_alignr_epi32::<2>(behind, v) }
-    }
-
-    #[inline(always)]
-    fn load(self, from: &[u32]) -> __m512i {
-        assert!(from.len() >= 16);
-        // SAFETY: the processor has the level, as the token says; there are 16 numbers.
-        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, v: __m512i, to: &mut [u32]) {
-        assert!(to.len() >= 16);
-        // SAFETY: as above.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
-    }
-
-    #[inline(always)]
-    fn left<const N: u32>(self, v: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe { _mm512_slli_epi32::<N>(v) }
-    }
-
-    #[inline(always)]
-    fn right_signed<const N: u32>(self, v: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe { _mm512_srai_epi32::<N>(v) }
-    }
-
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> __m512i {
-        assert!(from.len() >= 16);
-        // SAFETY: the processor has the level, as the token says; there are 16 numbers.
-        unsafe { _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast())) }
+        fn load(from: &[u32]) -> __m512i {{
+            assert!(from.len() >= 16);
+            _mm512_loadu_si512(from.as_ptr().cast())
+        }}
+        fn store(v: __m512i, to: &mut [u32]) {{
+            assert!(to.len() >= 16);
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), v)
+        }}
+        fn load_short(from: &[u16]) -> __m512i {{
+            assert!(from.len() >= 16);
+            _mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast()))
+        }}
+        fn left<const N: u32>(v: __m512i) -> __m512i { _mm512_slli_epi32::<N>(v) }
+        fn right_signed<const N: u32>(v: __m512i) -> __m512i { _mm512_srai_epi32::<N>(v) }
     }
 }
 
@@ -177,27 +148,10 @@ impl CodeVectors<REGISTERS> for Avx512 {
         fn occurrences(bytes: __m512i, byte: u8) -> u32 {
             _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
         }
-    }
-
-    #[inline(always)]
-    fn right<const N: u32>(self, v: __m512i) -> __m512i {
-        // SAFETY: as above.
-        unsafe { _mm512_srli_epi32::<N>(v) }
-    }
-
-    #[inline(always)]
-    fn both(self, a: __mmask16, b: __mmask16) -> __mmask16 {
-        a & b
-    }
-
-    #[inline(always)]
-    fn mask(self, bits: u32) -> __mmask16 {
-        bits as u16
-    }
-
-    #[inline(always)]
-    fn bits(self, mask: __mmask16) -> u32 {
-        mask.into()
+        fn right<const N: u32>(v: __m512i) -> __m512i { _mm512_srli_epi32::<N>(v) }
+        fn both(a: __mmask16, b: __mmask16) -> __mmask16 { a & b }
+        fn mask(bits: u32) -> __mmask16 { bits as u16 }
+        fn bits(mask: __mmask16) -> u32 { mask.into() }
     }
 
     #[inline(always)]
@@ -216,7 +170,7 @@ impl CodeVectors<REGISTERS> for Avx512 {
         // SAFETY: the processor has the level, as the token says.
         unsafe {
             let bytes = _mm512_packus_epi16(_mm512_packus_epi32(v[0], v[1]), _mm512_packus_epi32(v[2], v[3]));
-            _mm512_permutexvar_epi32(constants(&TURNED), bytes)
+            _mm512_permutexvar_epi32(load(&TURNED), bytes)
         }
     }
 
@@ -237,7 +191,7 @@ impl CodeVectors<REGISTERS> for Avx512 {
         let v: [__m512i; 4] = [self.load(from), self.load(&from[16..]), self.load(&from[32..]), self.load(&from[48..])];
         // SAFETY: the processor has the level, as the token says.
         unsafe {
-            let first = constants(&FIRST_AND_SECOND);
+            let first = load(&FIRST_AND_SECOND);
             let third = _mm512_add_epi32(first, _mm512_set1_epi32(2));
             let (a, b) = (_mm512_permutex2var_epi32(v[0], first, v[1]), _mm512_permutex2var_epi32(v[2], first, v[3]));
             let (c, d) = (_mm512_permutex2var_epi32(v[0], third, v[1]), _mm512_permutex2var_epi32(v[2], third, v[3]));
@@ -254,7 +208,7 @@ impl CodeVectors<REGISTERS> for Avx512 {
     fn store_quads(self, v: [__m512i; 4], to: &mut [u32]) {
         // SAFETY: the processor has the level, as the token says.
         let quads = unsafe {
-            let turned = constants(&TURNED);
+            let turned = load(&TURNED);
             let [a, b, c, d] = v;
             let (a, b) = (_mm512_permutexvar_epi32(turned, a), _mm512_permutexvar_epi32(turned, b));
             let (c, d) = (_mm512_permutexvar_epi32(turned, c), _mm512_permutexvar_epi32(turned, d));

@@ -176,6 +176,29 @@ pub fn unpack<W: Word, P: BitVectors<W>>(p: P, packed: &[u8], n: u32, words: &mu
     }
 }
 
+/// Bit j says whether byte j of `word` is other than 0.
+#[inline(always)]
+pub fn nonzero_bytes(word: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let tops = (((word & LOW) + LOW) | word) & !LOW;
+    // Each factor brings the top bit of one byte to its place in the top byte.
+    (tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// Of eight bytes those of a set, one behind the other; zeros behind them.
+#[inline(always)]
+pub fn listed(bytes: u64, set: u8) -> u64 {
+    let of_set = (0..8).filter(|j| set >> j & 1 == 1);
+    of_set.zip(0..8).fold(0, |all, (j, at)| all | (bytes >> (8 * j) & 0xff) << (8 * at))
+}
+
+/// The inverse; zeros in the other places.
+#[inline(always)]
+pub fn placed(list: u64, set: u8) -> u64 {
+    let of_set = (0..8).filter(|j| set >> j & 1 == 1);
+    of_set.zip(0..8).fold(0, |all, (j, at)| all | (list >> (8 * at) & 0xff) << (8 * j))
+}
+
 /// Checks that there are `packed` bytes and the slack.
 #[inline(always)]
 pub fn room(packed: usize, bytes: &[u8]) {

@@ -68,11 +68,7 @@ macro_rules! by_vectors {
             macro_rules! of {
                 ($level:ident, $loops:ident) => {
                     if let Some(p) = $crate::exec::$level::of($isa) {
-                        return match $size {
-                            2 => $module::$loops::$function::<u16>(p, $($arg),*),
-                            4 => $module::$loops::$function::<u32>(p, $($arg),*),
-                            _ => $module::$loops::$function::<u64>(p, $($arg),*),
-                        };
+                        return $crate::simd::word::by_size!($size, $module::$loops::$function(p, $($arg),*));
                     }
                 };
             }

@@ -17,13 +17,15 @@
 //! - `avx512::byte_sums` (products of bytes), `stream` of both (lines that are shared), the sums of `keyed`.
 //! - For codec sleek the transposition of bytes and their comparison.
 
-/// Methods of a level that are one instruction, or a few.
+/// Methods of a level that are one instruction, or a few. One that reads or writes memory asks first whether it is
+/// there.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! instructions {
-    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
+    ($(fn $name:ident$(<const $n:ident: $of:ty>)?($($arg:ident: $t:ty),*) $(-> $r:ty)? { $body:expr })*) => {$(
         #[inline(always)]
-        fn $name(self, $($arg: $t),*) -> $r {
-            // SAFETY: the processor has the level, as the token says.
+        #[allow(unused_unsafe)]
+        fn $name$(<const $n: $of>)?(self, $($arg: $t),*) $(-> $r)? {
+            // SAFETY: the processor has the level, as the token says; memory is there, as the body asks.
             unsafe { $body }
         }
     )*};
@@ -69,6 +71,44 @@ macro_rules! by {
         };
         done
     }};
+}
+
+/// What an expression gives for the token of the highest level that an [`Isa`](crate::exec::Isa) consents to; in it
+/// `$level` is the module of the caller's that is named like the level.
+macro_rules! by_level {
+    ($isa:expr, $p:ident $(in $level:ident)? => $body:expr) => {{
+        #[allow(unused_variables)]
+        let isa = $isa;
+        $crate::simd::by_level!(@ "x86_64", isa, Avx512, avx512, $p $(in $level)? => $body);
+        $crate::simd::by_level!(@ "x86_64", isa, Avx2, avx2, $p $(in $level)? => $body);
+        $crate::simd::by_level!(@ "aarch64", isa, Neon, neon, $p $(in $level)? => $body);
+        $(use scalar as $level;)?
+        let $p = $crate::simd::Scalar;
+        $body
+    }};
+    (@ $arch:literal, $isa:ident, $token:ident, $module:ident, $p:ident $(in $level:ident)? => $body:expr) => {
+        #[cfg(target_arch = $arch)]
+        if let Some($p) = $crate::exec::$token::of($isa) {
+            $(use $module as $level;)?
+            return $body;
+        }
+    };
+}
+
+/// Evaluates an expression for the token of each level that the processor has beside the scalar one.
+#[cfg(test)]
+macro_rules! each_level {
+    ($p:ident => $body:expr) => {{
+        $crate::simd::each_level!(@ "x86_64", Avx2, $p => $body);
+        $crate::simd::each_level!(@ "x86_64", Avx512, $p => $body);
+        $crate::simd::each_level!(@ "aarch64", Neon, $p => $body);
+    }};
+    (@ $arch:literal, $token:ident, $p:ident => $body:expr) => {
+        #[cfg(target_arch = $arch)]
+        if let Some($p) = $crate::exec::Isa::of($crate::exec::Level::$token).and_then($crate::exec::$token::of) {
+            $body;
+        }
+    };
 }
 
 /// `given! { level, fn … }`: a function compiled for a level's instructions, and safe to call with the level's token as
@@ -120,9 +160,11 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 pub use arithmetic::Arithmetic;
+#[cfg(test)]
+pub(crate) use each_level;
 use numbers::{CodeVectors, NumberVectors};
 pub use scalar::Scalar;
-pub(crate) use {by, compiled_for, given};
+pub(crate) use {by, by_level, compiled_for, given};
 
 /// A level. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + NumberVectors {

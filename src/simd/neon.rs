@@ -82,40 +82,23 @@ impl NumberVectors for Neon {
         fn shifted_in(before: uint32x4_t, v: uint32x4_t) -> uint32x4_t { vextq_u32::<3>(before, v) }
         fn ahead(v: uint32x4_t, behind: uint32x4_t) -> uint32x4_t { vextq_u32::<1>(v, behind) }
         fn two_ahead(v: uint32x4_t, behind: uint32x4_t) -> uint32x4_t { vextq_u32::<2>(v, behind) }
-    }
-
-    #[inline(always)]
-    fn load(self, from: &[u32]) -> uint32x4_t {
-        assert!(from.len() >= 4);
-        // SAFETY: every processor of this architecture has NEON; there are 4 numbers.
-        unsafe { vld1q_u32(from.as_ptr()) }
-    }
-
-    #[inline(always)]
-    fn store(self, v: uint32x4_t, to: &mut [u32]) {
-        assert!(to.len() >= 4);
-        // SAFETY: as above.
-        unsafe { vst1q_u32(to.as_mut_ptr(), v) }
-    }
-
-    // Counts of immediate shifts are signed here; a constant count becomes the same instruction.
-    #[inline(always)]
-    fn left<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
-        // SAFETY: as above.
-        unsafe { vshlq_u32(v, vdupq_n_s32(N as i32)) }
-    }
-
-    #[inline(always)]
-    fn right_signed<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
-        // SAFETY: as above.
-        unsafe { vreinterpretq_u32_s32(vshlq_s32(vreinterpretq_s32_u32(v), vdupq_n_s32(-(N as i32)))) }
-    }
-
-    #[inline(always)]
-    fn load_short(self, from: &[u16]) -> uint32x4_t {
-        assert!(from.len() >= 4);
-        // SAFETY: every processor of this architecture has NEON; there are 4 numbers.
-        unsafe { vreinterpretq_u32_s32(vmovl_s16(vld1_s16(from.as_ptr().cast()))) }
+        fn load(from: &[u32]) -> uint32x4_t {{
+            assert!(from.len() >= 4);
+            vld1q_u32(from.as_ptr())
+        }}
+        fn store(v: uint32x4_t, to: &mut [u32]) {{
+            assert!(to.len() >= 4);
+            vst1q_u32(to.as_mut_ptr(), v)
+        }}
+        fn load_short(from: &[u16]) -> uint32x4_t {{
+            assert!(from.len() >= 4);
+            vreinterpretq_u32_s32(vmovl_s16(vld1_s16(from.as_ptr().cast())))
+        }}
+        // Counts of immediate shifts are signed here; a constant count becomes the same instruction.
+        fn left<const N: u32>(v: uint32x4_t) -> uint32x4_t { vshlq_u32(v, vdupq_n_s32(N as i32)) }
+        fn right_signed<const N: u32>(v: uint32x4_t) -> uint32x4_t {
+            vreinterpretq_u32_s32(vshlq_s32(vreinterpretq_s32_u32(v), vdupq_n_s32(-(N as i32))))
+        }
     }
 }
 

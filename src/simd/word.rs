@@ -60,10 +60,11 @@ pub trait Word:
     /// Zero bits below the lowest one.
     fn trailing_zeros(self) -> u32;
 
-    /// Words that have 64 bits, as such.
-    fn wide(words: &[Self]) -> Option<&[u64]>;
-    /// The same of words that are to change.
-    fn wide_mut(words: &mut [Self]) -> Option<&mut [u64]>;
+    /// Words that have 16 bits, as such.
+    #[inline(always)]
+    fn short_mut(_words: &mut [Self]) -> Option<&mut [u16]> {
+        None
+    }
 
     /// Position of the highest one, counted from 1; 0 for 0.
     #[inline(always)]
@@ -105,22 +106,28 @@ pub fn words<W: Word>(bytes: &[u8]) -> Option<&[W]> {
     Some(words)
 }
 
+/// Calls a function for words of so many bytes: 2, 4 or 8.
+macro_rules! by_size {
+    ($size:expr, $($function:ident)::+($($arg:expr),*)) => {
+        match $size {
+            2 => $($function)::+::<u16>($($arg),*),
+            4 => $($function)::+::<u32>($($arg),*),
+            _ => $($function)::+::<u64>($($arg),*),
+        }
+    };
+}
+
+pub(crate) use by_size;
+
 macro_rules! word {
-    ($u:ty, $i:ty, $words:pat => $wide:expr) => {
+    ($u:ty, $i:ty $(, $own:item)?) => {
         impl Word for $u {
             const BITS: u32 = <$u>::BITS;
             const ZERO: Self = 0;
             const ONE: Self = 1;
             const SIGN: Self = 1 << (<$u>::BITS - 1);
 
-            #[inline(always)]
-            fn wide($words: &[Self]) -> Option<&[u64]> {
-                $wide
-            }
-            #[inline(always)]
-            fn wide_mut($words: &mut [Self]) -> Option<&mut [u64]> {
-                $wide
-            }
+            $($own)?
             #[inline(always)]
             fn from_u64(x: u64) -> Self {
                 x as $u
@@ -184,7 +191,14 @@ macro_rules! word {
     };
 }
 
-word!(u8, i8, _ => None);
-word!(u16, i16, _ => None);
-word!(u32, i32, _ => None);
-word!(u64, i64, words => Some(words));
+word!(u8, i8);
+word!(
+    u16,
+    i16,
+    #[inline(always)]
+    fn short_mut(words: &mut [u16]) -> Option<&mut [u16]> {
+        Some(words)
+    }
+);
+word!(u32, i32);
+word!(u64, i64);

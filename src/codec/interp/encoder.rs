@@ -12,7 +12,6 @@ use crate::codec::interp::quantize::multiples::{BLOCK, Multiples};
 use crate::codec::interp::quantize::{decimals, ranks};
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled, reserve};
-use crate::missing::{MAX_MISSING, next_above};
 use crate::primitives::lorenzo::AXES;
 use crate::simd::numbers::LONGEST;
 use crate::simd::word::Word;
@@ -51,8 +50,6 @@ pub struct Encoder<E: Multiple, N: Word> {
     pub low: u32,
     /// What axes, or the rule in their place, cost.
     pub cost: u64,
-    /// The numbers next to missing values.
-    pub nexts: Vec<u64>,
     /// Whether an element of the tile comes back as the number next to a missing value.
     pub came_beside: bool,
 }
@@ -83,14 +80,15 @@ pub struct Tile<'a> {
     pub lens: [usize; AXES],
     pub data: &'a [u8],
     pub missing: &'a [u64],
+    /// Elements may be restored as a missing value.
+    pub beside: bool,
 }
 
 impl<E: Multiple, N: Word> Encoder<E, N> {
     /// For the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Encoder<E, N>> {
         let n = plan.grid.capacity();
-        let (mut front, mut odd, mut list, mut nexts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        reserve(&mut nexts, MAX_MISSING)?;
+        let (mut front, mut odd, mut list) = (Vec::new(), Vec::new(), Vec::new());
         reserve(&mut front, 64 + n * (2 + size_of::<E::Word>()) + 256 * size_of::<E::Word>())?;
         reserve(&mut odd, decimals::most_odd(n))?;
         reserve(&mut list, ranks::MOST)?;
@@ -119,15 +117,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             counts: boxed(0)?,
             low: 0,
             cost: 0,
-            nexts,
             came_beside: false,
         })
-    }
-
-    /// Begins an array: that of another plan for tiles of the same sides may have been before.
-    pub fn begin(&mut self, plan: &Plan) {
-        let missing = plan.layout.shape.missing;
-        self.nexts.clear();
-        self.nexts.extend(missing.bits().iter().filter_map(|bits| next_above(plan.layout.dtype, *bits)));
     }
 }

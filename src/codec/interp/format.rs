@@ -114,24 +114,9 @@ impl Grid {
         self.sides.iter().product()
     }
 
-    /// Groups of a whole tile.
-    pub fn groups(&self) -> usize {
-        groups(self.capacity())
-    }
-
     /// The axes along which tiles have more than one element.
     pub fn axes(&self) -> u8 {
         (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a)
-    }
-
-    /// Shows the rows of a tile: where each starts among its elements, and its place.
-    #[inline(always)]
-    pub fn rows(&self, lens: [usize; AXES], mut show: impl FnMut(usize, usize)) {
-        for z in 0..lens[2] {
-            for y in 0..lens[1] {
-                show((z * lens[1] + y) * lens[0], (z * self.sides[1] + y) * self.sides[0]);
-            }
-        }
     }
 }
 

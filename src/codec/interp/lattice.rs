@@ -191,20 +191,35 @@ impl<const S: usize> Block<S> {
     pub const NONE: Block<S> = Block { numbers: [0; S], on: [0; S], wide: [1; S], border: [0; S] };
 }
 
-/// Elements that may lie on a lattice.
+/// Elements that may lie on a lattice. What has a body here is for types that have none.
 pub trait Multiple: Element {
     /// The type.
     const DTYPE: DType;
     /// The multiples of elements' bits.
-    fn block<const S: usize>(lattice: &Lattice, bits: &[Self::Word; S], block: &mut Block<S>);
+    #[inline(always)]
+    fn block<const S: usize>(_: &Lattice, _: &[Self::Word; S], block: &mut Block<S>) {
+        *block = Block::NONE;
+    }
     /// The bins of elements' bits within the border, and whether any is beyond.
-    fn bins<const S: usize>(lattice: &Lattice, bits: &[Self::Word; S]) -> ([Self::Word; S], bool);
+    #[inline(always)]
+    fn bins<const S: usize>(_: &Lattice, bits: &[Self::Word; S]) -> ([Self::Word; S], bool) {
+        (*bits, true)
+    }
     /// Whether an element is beyond the border.
-    fn is_beyond(lattice: &Lattice, bits: Self::Word) -> bool;
+    #[inline(always)]
+    fn is_beyond(_: &Lattice, _: Self::Word) -> bool {
+        true
+    }
     /// The multiple that a restored element is, if it may be one.
-    fn number(lattice: &Lattice, bits: Self::Word) -> Option<i32>;
+    #[inline(always)]
+    fn number(_: &Lattice, _: Self::Word) -> Option<i32> {
+        None
+    }
     /// The bits of a multiple.
-    fn multiple(lattice: &Lattice, number: i32) -> Self::Word;
+    #[inline(always)]
+    fn multiple(_: &Lattice, _: i32) -> Self::Word {
+        Self::Word::ZERO
+    }
 }
 
 /// The arithmetic of a float type.
@@ -272,36 +287,15 @@ macro_rules! multiple {
 multiple!(F32, DType::F32, f32, u32, single, BORDER_F32, 12582912.0f32);
 multiple!(F64, DType::F64, f64, u64, double, BORDER_F64, 6755399441055744.0f64);
 
-/// Types that have no lattice.
-macro_rules! none {
+macro_rules! no_lattice {
     ($($element:ty, $dtype:expr);*) => {$(
         impl Multiple for $element {
             const DTYPE: DType = $dtype;
-            #[inline(always)]
-            fn block<const S: usize>(_: &Lattice, _: &[Self::Word; S], block: &mut Block<S>) {
-                *block = Block::NONE;
-            }
-            #[inline(always)]
-            fn bins<const S: usize>(_: &Lattice, bits: &[Self::Word; S]) -> ([Self::Word; S], bool) {
-                (*bits, true)
-            }
-            #[inline(always)]
-            fn is_beyond(_: &Lattice, _: Self::Word) -> bool {
-                true
-            }
-            #[inline(always)]
-            fn number(_: &Lattice, _: Self::Word) -> Option<i32> {
-                None
-            }
-            #[inline(always)]
-            fn multiple(_: &Lattice, _: i32) -> Self::Word {
-                Self::Word::ZERO
-            }
         }
     )*};
 }
 
-none! {
+no_lattice! {
     F16, DType::F16;
     BF16, DType::BF16;
     Int<u8>, DType::U8;

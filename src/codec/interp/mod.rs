@@ -16,7 +16,6 @@ pub(super) mod lattice;
 pub(super) mod plan;
 pub(super) mod predict;
 pub(super) mod quantize;
-pub(super) mod reader;
 pub(super) mod rules;
 mod scratch;
 pub(super) mod tile_shape;
@@ -28,8 +27,8 @@ use crate::container::{
     CodedChunk, EntryForm, GRID_AXES, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted,
 };
 use crate::dtype::DType;
-use crate::error::{Result, fail};
-use crate::exec::{ExecOptions, Isa};
+use crate::error::Result;
+use crate::exec::ExecOptions;
 use crate::host::memory::{Heap, reserve};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
@@ -41,7 +40,7 @@ use choose::Choice;
 use encoder::Tile;
 use format::CODEC_INTERP;
 use plan::Plan;
-use scratch::{Decoder, Encoder, Tiles};
+use scratch::{Decoder, Encoder, Tiles, decoder, encoder};
 
 #[doc(hidden)]
 pub use entropy::tables;
@@ -125,12 +124,6 @@ fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Heap<(Plan, H
     Heap::new(Plan::for_encoding(params, layout, src)?)
 }
 
-/// The plan of tiles whose elements may be restored as a missing value. Never inlined, as above.
-#[inline(never)]
-fn beside_missing(plan: &Plan) -> Result<Heap<Plan>> {
-    Heap::new(plan.beside_missing())
-}
-
 /// What trials of some tiles say of all. Never inlined, as above.
 #[inline(never)]
 fn chosen(tiles: Tiles, header: &Header, src: &[u8]) -> Result<Choice> {
@@ -150,41 +143,26 @@ impl CpuCodec for Interp {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize> {
-        compress_by(Isa::best(), params, layout, src, dst, options)
+        let (plan, header) = &mut *planned(params, layout, src)?;
+        let mut tiles = Tiles::of(plan);
+        tiles.choice = chosen(tiles, header, src)?;
+        cpu::compress(&tiles, header, &[], options, src, dst)
     }
 
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
         let plan = &Plan::for_decoding(index.header())?;
-        let tiles = Tiles { plan, beside: plan, choice: Choice::default(), trials: None, isa: Isa::best() };
-        cpu::decompress(&tiles, index, wanted, dst, options)
+        cpu::decompress(&Tiles::of(plan), index, wanted, dst, options)
     }
 
     fn each_chunk(&self, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
         let plan = &Plan::for_decoding(index.header())?;
-        let tiles = Tiles { plan, beside: plan, choice: Choice::default(), trials: None, isa: Isa::best() };
-        cpu::each_chunk(&tiles, index, options, show)
+        cpu::each_chunk(&Tiles::of(plan), index, options, show)
     }
 
     fn inspect(&self, index: &Index, info: &mut Info) -> Result<()> {
         info.step = Plan::for_decoding(index.header())?.bins.map_or(0.0, |bins| bins.step());
         Ok(())
     }
-}
-
-/// Compresses with the instructions of a level.
-fn compress_by(
-    isa: Isa,
-    params: &Params,
-    layout: &Layout,
-    src: &[u8],
-    dst: &mut [u8],
-    options: ExecOptions,
-) -> Result<usize> {
-    let (plan, header) = &mut *planned(params, layout, src)?;
-    let beside = &*beside_missing(plan)?;
-    let mut tiles = Tiles { plan, beside, choice: Choice::default(), trials: None, isa };
-    tiles.choice = chosen(tiles, header, src)?;
-    cpu::compress(&tiles, header, &[], options, src, dst)
 }
 
 impl ChunkCodec for Tiles<'_> {
@@ -200,23 +178,23 @@ impl ChunkCodec for Tiles<'_> {
     }
 
     fn encoder(&self) -> Result<Encoder> {
-        Encoder::new(self.plan)
+        encoder(self.plan)
     }
 
     fn decoder(&self) -> Result<Decoder> {
-        Decoder::new(self.plan)
+        decoder(self.plan)
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
-        let plan = if data.beside { self.beside } else { self.plan };
-        let tile = Tile { lens: self.lens(data.chunk), data: data.bytes(), missing: data.missing };
-        let Some(encoder) = encoder.of_type() else { return (Kind::Raw, 0) };
+        let Data { missing, beside, .. } = data;
+        let tile = Tile { lens: self.lens(data.chunk), data: data.bytes(), missing, beside };
+        let Ok(encoder) = encoder.get() else { return (Kind::Raw, 0) };
         if let Some(trials) = self.trials {
-            let trial = encoder.attempt(self, plan, tile);
+            let trial = encoder.attempt(self, tile);
             trials.lock().unwrap_or_else(PoisonError::into_inner).extend(trial);
             return (Kind::Raw, 0);
         }
-        encoder.encode(self, plan, tile, out)
+        encoder.encode(self, tile, out)
     }
 
     fn decode(&self, decoder: &mut Decoder, chunk: CodedChunk, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
@@ -241,7 +219,6 @@ impl ChunkCodec for Tiles<'_> {
         level: u32,
         out: &mut [u8],
     ) -> Result<bool> {
-        let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
         // Levels are of all axes of a tile.
         let outer = self.plan.layout.shape.dims.rank().saturating_sub(GRID_AXES);
         let is_for = |chunk: &CodedChunk| {
@@ -251,7 +228,7 @@ impl ChunkCodec for Tiles<'_> {
             return Ok(false);
         }
         let next = next.filter(is_for).map(|next| self.body(next));
-        decoder.on_grid(self, (self.body(chunk), next), level, out)
+        decoder.get()?.on_grid(self, (self.body(chunk), next), level, out)
     }
 
     fn show(
@@ -268,8 +245,7 @@ impl ChunkCodec for Tiles<'_> {
 
 impl Tiles<'_> {
     fn decode_to(&self, decoder: &mut Decoder, chunk: CodedChunk, next: Option<CodedChunk>, out: Out) -> Result<()> {
-        let Some(decoder) = decoder.of_type() else { return fail!(Internal, "a decoder that was given back") };
-        decoder.decode(self, self.body(chunk), next.map(|next| self.body(next)), out)
+        decoder.get()?.decode(self, self.body(chunk), next.map(|next| self.body(next)), out)
     }
 
     fn body<'a>(&self, CodedChunk { number, kind, body }: CodedChunk<'a>) -> Body<'a> {

@@ -1,15 +1,14 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use super::lattice::{Bins, Lattice, MULTIPLIERS};
-use crate::bound::{self, Step};
+use crate::bound::Step;
 use crate::codec::interp::format::{CODEC_INTERP, Grid};
+use crate::codec::shared::colliding::Colliding;
 use crate::codec::shared::promise::{self, Promise};
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
-use crate::missing::Missing;
-use crate::missing::{MAX_MISSING, next_above};
 use crate::params::Params;
 use crate::primitives::quantize::Quantizer;
 
@@ -26,10 +25,8 @@ pub struct Plan {
     pub bins: Option<Bins>,
     /// Mantissa bits to round to before (`Rel`).
     pub keep_bits: Option<u32>,
-    /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
-    colliding: ([u64; MAX_MISSING], usize),
-    /// What was asked for.
-    bound: f64,
+    /// The bins, or rounded bits, that no element may become: those of missing values.
+    pub colliding: Colliding,
 }
 
 impl Plan {
@@ -42,49 +39,17 @@ impl Plan {
         let Promise { abs, step, keep_bits, .. } = promise;
         let multiplier = step.map_or(0, |step| Lattice::multiplier(dtype, step, abs));
         let header = promise.header(params, layout, CODEC_INTERP, multiplier);
-        let mut plan = Plan {
+        let bins = step.map(|step| bins(dtype, step, multiplier, abs));
+        let bin_of = bins.as_ref().map(|bins| move |bits| bins.of(dtype, bits));
+        let plan = Plan {
             layout: *layout,
             grid: Grid::new(layout)?,
             big_endian: params.big_endian,
-            bins: step.map(|step| bins(dtype, step, multiplier, abs)),
+            bins,
             keep_bits,
-            colliding: ([0; MAX_MISSING], 0),
-            bound: params.bound.number(),
+            colliding: Colliding::of(&promise, params, layout, bin_of.as_ref().map(|bin_of| bin_of as _)),
         };
-        for bits in layout.shape.missing.bits() {
-            let collides = match &plan.bins {
-                Some(bins) => bins.of(dtype, *bits),
-                None => keep_bits.map(|_| *bits),
-            };
-            if let Some(word) = collides {
-                plan.colliding.0[plan.colliding.1] = word;
-                plan.colliding.1 += 1;
-            }
-        }
         Ok((plan, header))
-    }
-
-    /// The bins, or rounded bits, that no element may become: those of missing values.
-    pub fn collisions(&self) -> &[u64] {
-        &self.colliding.0[..self.colliding.1]
-    }
-
-    /// The least number that is within the relative bound of the next one above a missing value, which then takes its
-    /// place; infinite where no number may do so. A zero that is not a missing value, but equal to one, must not become
-    /// another number.
-    pub fn least_beside(&self, bits: u64) -> f64 {
-        let (dtype, missing) = (self.layout.dtype, self.layout.shape.missing.bits());
-        let has_zero = missing.iter().any(|bits| dtype.number(*bits) == 0.0);
-        let next = next_above(dtype, bits).filter(|next| !has_zero && !missing.contains(next));
-        next.map_or(f64::INFINITY, |next| bound::least_relative(dtype.number(next), self.bound))
-    }
-
-    /// The same where elements may be restored as a missing value.
-    pub fn beside_missing(&self) -> Plan {
-        let mut plan = *self;
-        plan.layout.shape.missing = Missing::NONE;
-        plan.colliding.1 = 0;
-        plan
     }
 
     /// The fine lattice, if there is one.
@@ -117,8 +82,7 @@ impl Plan {
             big_endian: header.big_endian,
             bins: step.map(|step| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
-            colliding: ([0; MAX_MISSING], 0),
-            bound: header.bound,
+            colliding: Colliding::NONE,
         })
     }
 }

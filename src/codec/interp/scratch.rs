@@ -11,57 +11,36 @@ use super::lattice::Multiple;
 use super::plan::Plan;
 use crate::container::Kind;
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::exec::Isa;
-#[cfg(target_arch = "aarch64")]
-use crate::exec::Neon;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::{Avx2, Avx512};
 use crate::host::fpu;
 use crate::host::memory::{Heap, Kept};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
-use crate::simd::Scalar;
+use crate::simd::by_level;
 use crate::simd::word::Word;
 
 /// The coder of the tiles of one stream.
 #[derive(Clone, Copy)]
 pub struct Tiles<'a> {
     pub plan: &'a Plan,
-    /// The same for tiles whose elements may be restored as a missing value.
-    pub beside: &'a Plan,
     pub choice: Choice,
     /// Tiles are tried, not encoded.
     pub trials: Option<&'a Mutex<Vec<Trial>>>,
     pub isa: Isa,
 }
 
-/// Evaluates an expression for the token of a level.
-macro_rules! by_level {
-    ($isa:expr, $p:ident => $body:expr) => {{
-        #[cfg(target_arch = "x86_64")]
-        if let Some($p) = Avx512::of($isa) {
-            return $body;
-        }
-        #[cfg(target_arch = "x86_64")]
-        if let Some($p) = Avx2::of($isa) {
-            return $body;
-        }
-        #[cfg(target_arch = "aarch64")]
-        if let Some($p) = Neon::of($isa) {
-            return $body;
-        }
-        let $p = Scalar;
-        $body
-    }};
+impl<'a> Tiles<'a> {
+    /// Those of a plan, by the best instructions there are.
+    pub fn of(plan: &'a Plan) -> Tiles<'a> {
+        Tiles { plan, choice: Choice::default(), trials: None, isa: Isa::best() }
+    }
 }
 
 /// An encoder of tiles of one type.
 pub trait EncodeTile {
-    /// Begins an array.
-    fn begin(&mut self, plan: &Plan);
-    fn encode(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile, out: &mut [u8]) -> (Kind, usize);
-    fn attempt(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile) -> Option<Trial>;
+    fn encode(&mut self, tiles: &Tiles, tile: Tile, out: &mut [u8]) -> (Kind, usize);
+    fn attempt(&mut self, tiles: &Tiles, tile: Tile) -> Option<Trial>;
     fn came_beside(&self) -> bool;
 }
 
@@ -74,16 +53,12 @@ pub trait DecodeTile {
 }
 
 impl<E: Multiple, N: Word> EncodeTile for [encoder::Encoder<E, N>; 1] {
-    fn begin(&mut self, plan: &Plan) {
-        self[0].begin(plan);
+    fn encode(&mut self, tiles: &Tiles, tile: Tile, out: &mut [u8]) -> (Kind, usize) {
+        by_level!(tiles.isa, p => self[0].encode(p, tiles.plan, &tiles.choice, tile, out))
     }
 
-    fn encode(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile, out: &mut [u8]) -> (Kind, usize) {
-        by_level!(tiles.isa, p => self[0].encode(p, plan, &tiles.choice, tile, out))
-    }
-
-    fn attempt(&mut self, tiles: &Tiles, plan: &Plan, tile: Tile) -> Option<Trial> {
-        by_level!(tiles.isa, p => self[0].attempt(p, plan, plan.layout.chunks, tile))
+    fn attempt(&mut self, tiles: &Tiles, tile: Tile) -> Option<Trial> {
+        by_level!(tiles.isa, p => self[0].attempt(p, tiles.plan, tile))
     }
 
     fn came_beside(&self) -> bool {
@@ -108,36 +83,24 @@ impl<E: Multiple, N: Word> DecodeTile for [decode::Decoder<E, N>; 1] {
 /// All that the lengths of buffers, and where things lie in them, follow from.
 type Room = (DType, [usize; AXES]);
 
-fn room(plan: &Plan) -> Room {
-    (plan.layout.dtype, plan.grid.sides)
+/// What a thread codes tiles with.
+pub struct Coder<T: ?Sized + 'static> {
+    _fpu: fpu::Guard,
+    of_type: Option<(Room, Box<T>)>,
+    kept: &'static Kept<Option<(Room, Box<T>)>>,
 }
 
 /// What an encoding thread has.
-pub struct Encoder {
-    _fpu: fpu::Guard,
-    room: Room,
-    of_type: Option<Box<dyn EncodeTile>>,
-}
-
+pub type Encoder = Coder<dyn EncodeTile>;
 /// What a decoding thread has.
-pub struct Decoder {
-    _fpu: fpu::Guard,
-    room: Room,
-    of_type: Option<Box<dyn DecodeTile>>,
-}
-
-type EncoderKept = Option<(Room, Box<dyn EncodeTile>)>;
-type DecoderKept = Option<(Room, Box<dyn DecodeTile>)>;
+pub type Decoder = Coder<dyn DecodeTile>;
 
 thread_local! {
     static ENCODERS_USED: Cell<bool> = const { Cell::new(false) };
-    static OF_ENCODER: Cell<EncoderKept> = const { Cell::new(None) };
+    static OF_ENCODER: Cell<Option<(Room, Box<dyn EncodeTile>)>> = const { Cell::new(None) };
     static DECODERS_USED: Cell<bool> = const { Cell::new(false) };
-    static OF_DECODER: Cell<DecoderKept> = const { Cell::new(None) };
+    static OF_DECODER: Cell<Option<(Room, Box<dyn DecodeTile>)>> = const { Cell::new(None) };
 }
-
-const ENCODERS: Kept<EncoderKept> = Kept { used: &ENCODERS_USED, place: &OF_ENCODER };
-const DECODERS: Kept<DecoderKept> = Kept { used: &DECODERS_USED, place: &OF_DECODER };
 
 /// An encoder on the heap. Never inlined: the stack holds that of one type alone while it is made.
 #[inline(never)]
@@ -169,64 +132,57 @@ macro_rules! for_type {
     };
 }
 
-impl Encoder {
-    /// For the tiles of a plan: what the thread keeps, if it fits.
-    #[inline(never)]
-    pub fn new(plan: &Plan) -> Result<Encoder> {
-        let room = room(plan);
-        // Those of other tiles are gone before the new one is made.
-        let kept = ENCODERS.take().filter(|(kept, _)| *kept == room);
-        let mut of_type: Box<dyn EncodeTile> = match kept {
-            Some((_, of_type)) => of_type,
-            None => for_type!(encoder_of(plan)),
-        };
-        of_type.begin(plan);
-        Ok(Encoder { _fpu: fpu::Guard::standard(), room, of_type: Some(of_type) })
-    }
-
-    /// The encoder of the type.
-    pub fn of_type(&mut self) -> Option<&mut dyn EncodeTile> {
-        self.of_type.as_deref_mut().map(|it| it as _)
-    }
-
-    /// Whether an element of the tile came back as the number next to a missing value.
-    pub fn came_beside(&self) -> bool {
-        self.of_type.as_ref().is_some_and(|it| it.came_beside())
-    }
+/// An encoder for the tiles of a plan: what the thread keeps, if it fits.
+pub fn encoder(plan: &Plan) -> Result<Encoder> {
+    static KEPT: Kept<Option<(Room, Box<dyn EncodeTile>)>> = Kept { used: &ENCODERS_USED, place: &OF_ENCODER };
+    Coder::of(plan, &KEPT, || Ok(for_type!(encoder_of(plan))))
 }
 
-impl Drop for Encoder {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            ENCODERS.keep(self.of_type.take().map(|it| (self.room, it)));
+/// A decoder, as above.
+pub fn decoder(plan: &Plan) -> Result<Decoder> {
+    static KEPT: Kept<Option<(Room, Box<dyn DecodeTile>)>> = Kept { used: &DECODERS_USED, place: &OF_DECODER };
+    let mut decoder = Coder::of(plan, &KEPT, || Ok(for_type!(decoder_of(plan))))?;
+    decoder.get()?.begin();
+    Ok(decoder)
+}
+
+impl<T: ?Sized> Coder<T> {
+    /// What the thread keeps for tiles such as those of a plan, or what is made for them.
+    #[inline(never)]
+    fn of(
+        plan: &Plan,
+        kept: &'static Kept<Option<(Room, Box<T>)>>,
+        make: impl FnOnce() -> Result<Box<T>>,
+    ) -> Result<Coder<T>> {
+        let room = (plan.layout.dtype, plan.grid.sides);
+        // Those of other tiles are gone before the new one is made.
+        let of_type = match kept.take().filter(|(of, _)| *of == room) {
+            Some(known) => known,
+            None => (room, make()?),
+        };
+        Ok(Coder { _fpu: fpu::Guard::standard(), of_type: Some(of_type), kept })
+    }
+
+    /// The coder of the type.
+    pub fn get(&mut self) -> Result<&mut T> {
+        match &mut self.of_type {
+            Some((_, of_type)) => Ok(of_type),
+            None => fail!(Internal, "a coder that was given back"),
         }
     }
 }
 
-impl Decoder {
-    /// For the tiles of a plan: what the thread keeps, if it fits.
-    #[inline(never)]
-    pub fn new(plan: &Plan) -> Result<Decoder> {
-        let room = room(plan);
-        let kept = DECODERS.take().filter(|(kept, _)| *kept == room);
-        let mut of_type: Box<dyn DecodeTile> = match kept {
-            Some((_, of_type)) => of_type,
-            None => for_type!(decoder_of(plan)),
-        };
-        of_type.begin();
-        Ok(Decoder { _fpu: fpu::Guard::standard(), room, of_type: Some(of_type) })
-    }
-
-    /// The decoder of the type.
-    pub fn of_type(&mut self) -> Option<&mut dyn DecodeTile> {
-        self.of_type.as_deref_mut().map(|it| it as _)
+impl Encoder {
+    /// Whether an element of the tile came back as the number next to a missing value.
+    pub fn came_beside(&self) -> bool {
+        self.of_type.as_ref().is_some_and(|(_, it)| it.came_beside())
     }
 }
 
-impl Drop for Decoder {
+impl<T: ?Sized> Drop for Coder<T> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            DECODERS.keep(self.of_type.take().map(|it| (self.room, it)));
+            self.kept.keep(self.of_type.take());
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What codecs share: what a codec is for those who call it, and from a bound to the step and the header that keep it.
 
+pub mod colliding;
 #[allow(unsafe_code)] // what launches of kernels ask of callers
 #[cfg(feature = "cuda")]
 pub mod gpu_codec;
 pub mod promise;
+pub mod reader;
 
 use crate::container::{Dims, Index, Layout, Shape, Wanted};
 use crate::dtype::DType;
@@ -38,7 +40,9 @@ pub trait Codec: Sync {
     fn capabilities(&self) -> Capabilities;
     /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
     /// for.
-    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
+    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
+        Ok(shape)
+    }
     /// Its side for the CPU.
     fn cpu(&self) -> &dyn CpuCodec;
     /// Its side for GPUs, if it has one; without one the CPU does the work, or the call says that there are no kernels

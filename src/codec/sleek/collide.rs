@@ -56,7 +56,7 @@ pub fn all_come_beside<E: Element>(plan: &Plan, src: &[u8]) -> bool {
     src.chunks_exact(size_of::<E::Word>()).all(|bytes| {
         let word: E::Word = first_of(plan, bytes);
         let number = number_of(plan.dtype, word.to_u64());
-        let is_too_far = |x: E::Word| plan.collisions().iter().any(|c| c.integer == x.to_u64() && number < c.least);
+        let is_too_far = |x: E::Word| plan.colliding.iter().any(|c| c.integer == x.to_u64() && number < c.least);
         !integer(word).is_some_and(is_too_far)
     })
 }

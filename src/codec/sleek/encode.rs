@@ -38,7 +38,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
             if let Some(ends) = ends {
                 widen_ends::<E, _, S>(plan, &domain, &integers, ends);
             }
-            let collides = plan.collisions().iter().any(|c| small_collision(c.integer, &domain, &integers));
+            let collides = plan.colliding.iter().any(|c| small_collision(c.integer, &domain, &integers));
             (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
         None => {
@@ -60,7 +60,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
             if let (Some(ends), Profile::Adaptive) = (ends, plan.profile) {
                 widen_ends::<E, _, S>(plan, &domain, &integers, ends);
             }
-            let collides = plan.collisions().iter().any(|c| collision(c.integer, &domain, &integers));
+            let collides = plan.colliding.iter().any(|c| collision(c.integer, &domain, &integers));
             (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
     };

@@ -19,7 +19,7 @@ use crate::exec::{Avx2, Avx512};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::runtime::cpu::Data;
 use crate::simd::stream::StreamingStores;
-use crate::simd::{Scalar, given};
+use crate::simd::{Scalar, by_level, given};
 
 /// Calls `$f::<Element, S>($args)` for the plan's element type. Integers go as floats of their size do whose bits
 /// are to be kept, so that no code is made for them alone: it would be a tenth of the library.
@@ -40,7 +40,7 @@ macro_rules! by_dtype {
 /// compiler may use the level's instructions, and keeps each one's buffers off the stack of the others. They are no
 /// tasks: of arguments the compiler knows that nothing else leads to their bytes, and of a task's fields it does not.
 macro_rules! chunk_coders {
-    ($name:ident, $level:tt) => {
+    ($name:ident, $level:tt, $past:expr) => {
         mod $name {
             use super::*;
 
@@ -67,20 +67,21 @@ macro_rules! chunk_coders {
                     spare: &mut Spare,
                     out: &mut [u8],
                 ) -> Result<()> where [$level: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>] {
-                    decode::chunk::<E, S, $level, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
+                    decode::chunk::<E, S, $level, { $past }>(p, plan, kind, body, ahead, spare, out)
                 }
             }
         }
     };
 }
 
-chunk_coders!(scalar, Scalar);
+// Without a level's instructions nothing goes past the caches.
+chunk_coders!(scalar, Scalar, false);
 #[cfg(target_arch = "aarch64")]
-chunk_coders!(neon, Neon);
+chunk_coders!(neon, Neon, PAST_CACHES);
 #[cfg(target_arch = "x86_64")]
-chunk_coders!(avx2, Avx2);
+chunk_coders!(avx2, Avx2, PAST_CACHES);
 #[cfg(target_arch = "x86_64")]
-chunk_coders!(avx512, Avx512);
+chunk_coders!(avx512, Avx512, PAST_CACHES);
 
 /// Encodes a chunk; see `ChunkCodec::encode`. And whether it collides, see `encode::chunk`.
 pub fn encode(
@@ -91,21 +92,7 @@ pub fn encode(
     stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize, bool) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(level) = Avx512::of(isa) {
-        return by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(level) = Avx2::of(isa) {
-        return by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out);
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(level) = Neon::of(isa) {
-        return by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out);
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = isa;
-    by_dtype!(plan; scalar::encode, Scalar, plan, buffers, data, stores, out)
+    by_level!(isa, p in level => by_dtype!(plan; level::encode, p, plan, buffers, data, stores, out))
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
@@ -118,29 +105,7 @@ pub fn decode<const PAST_CACHES: bool>(
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(level) = Avx512::of(isa) {
-        return by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(level) = Avx2::of(isa) {
-        return by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out);
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(level) = Neon::of(isa) {
-        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let _ = isa;
-        by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
-    }
-    // Where few processors are without a level of their own, one form of the scalar code is enough.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    {
-        const PAST: bool = false;
-        by_dtype!(plan, PAST; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
-    }
+    by_level!(isa, p in level => by_dtype!(plan, PAST_CACHES; level::decode, p, plan, kind, body, ahead, spare, out))
 }
 
 /// Header and descriptors of a packed chunk.

@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::shared::{Capabilities, Codec, CpuCodec, Detail, Info, ShowChunk};
 use crate::codec::sleek::format::SubMode;
-use crate::container::{CodedChunk, Index, Kind, Layout, Shape, Wanted};
+use crate::container::{CodedChunk, Index, Kind, Layout, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
@@ -58,11 +58,6 @@ impl Codec for Sleek {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: 1 }
-    }
-
-    /// An array is a line of runs of 16 KiB, whatever its dimensions.
-    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
-        Ok(shape)
     }
 
     fn cpu(&self) -> &dyn CpuCodec {

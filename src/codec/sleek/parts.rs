@@ -3,6 +3,7 @@
 
 use super::constants::*;
 use super::plan::Plan;
+use crate::codec::shared::reader::{take, zero};
 use crate::codec::sleek::format::{ChunkHeader, Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{self, Masks, Simd, count_of};
 use crate::container::constants::*;
@@ -205,31 +206,4 @@ impl<W: Word> Parts<W> {
         }
         Ok(())
     }
-}
-
-/// The first `n` bytes of `tail`, which shrinks by them.
-#[inline(always)]
-fn take<'a>(tail: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
-    let Some((head, rest)) = tail.split_at_checked(n) else { return ends_early(n - tail.len()) };
-    *tail = rest;
-    Ok(head)
-}
-
-#[cold]
-fn ends_early<T>(bytes: usize) -> Result<T> {
-    fail!(Corrupt, "a chunk's tail ends {bytes} bytes early")
-}
-
-/// Refuses padding that is not zero.
-#[inline(always)]
-pub fn zero(padding: &[u8]) -> Result<()> {
-    match padding.iter().fold(0, |all, b| all | b) {
-        0 => Ok(()),
-        _ => not_zero(),
-    }
-}
-
-#[cold]
-fn not_zero() -> Result<()> {
-    fail!(Corrupt, "padding bytes are not zero")
 }

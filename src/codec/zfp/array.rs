@@ -5,11 +5,11 @@
 use std::sync::MutexGuard;
 
 use zfp_rs::bitstream::ZfpBitStreamRefMut;
-use zfp_rs::{ZfpBitStreamRef, ZfpConfig, ZfpDimensionality, ZfpField, ZfpFieldMut, ZfpStreamAlignment};
+use zfp_rs::{ZfpBitStreamRef, ZfpConfig, ZfpField, ZfpFieldMut, ZfpStreamAlignment};
 
 use super::element::Element;
 use super::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES};
-use super::plan::scalar;
+use super::plan::fixed_rate;
 use super::with_stack;
 use crate::container::{Dims, Region};
 use crate::dtype::DType;
@@ -200,18 +200,7 @@ const NONE: usize = usize::MAX;
 impl<E: Element> Blocks<E> {
     fn new(params: &Params, cache_bytes: usize) -> Result<Blocks<E>> {
         let (lens, rank) = (reversed(params.dims.lens(), 1), params.dims.rank());
-        let dimensionality = match rank {
-            1 => ZfpDimensionality::D1,
-            2 => ZfpDimensionality::D2,
-            3 => ZfpDimensionality::D3,
-            _ => ZfpDimensionality::D4,
-        };
-        let rate = params.bound.number();
-        let config = scalar(params.dtype)
-            .and_then(|s| ZfpConfig::fixed_rate(rate, s, dimensionality, ZfpStreamAlignment::WordAligned).ok());
-        let Some(config) = config else {
-            return fail!(InvalidBound, "rate {rate} is not possible for blocks of 4^{rank} elements");
-        };
+        let config = fixed_rate(params.dtype, params.bound.number(), rank, ZfpStreamAlignment::WordAligned)?;
         let words_each = config.max_bits() as usize / 64;
         let along = lens.map(|len| len.div_ceil(SIDE));
         let count = along.iter().try_fold(1usize, |n, along| n.checked_mul(*along));

@@ -62,17 +62,20 @@ impl Plan {
 
 /// The bits of a block at a fixed rate, as the C library rounds them.
 fn block_bits(dtype: DType, rate: f64, axes: &Axes) -> Result<u16> {
-    let dims = match axes.count() {
+    Ok(fixed_rate(dtype, rate, axes.count(), ZfpStreamAlignment::Unaligned)?.max_bits() as u16)
+}
+
+/// The parameters of blocks of so many axes at a fixed rate.
+pub fn fixed_rate(dtype: DType, rate: f64, axes: usize, alignment: ZfpStreamAlignment) -> Result<ZfpConfig> {
+    let dims = match axes {
         1 => ZfpDimensionality::D1,
         2 => ZfpDimensionality::D2,
         3 => ZfpDimensionality::D3,
         _ => ZfpDimensionality::D4,
     };
-    let config =
-        scalar(dtype).and_then(|scalar| ZfpConfig::fixed_rate(rate, scalar, dims, ZfpStreamAlignment::Unaligned).ok());
-    match config {
-        Some(config) => Ok(config.max_bits() as u16),
-        None => fail!(InvalidBound, "rate {rate} leaves a block of 4^{} elements no bit", axes.count()),
+    match scalar(dtype).and_then(|scalar| ZfpConfig::fixed_rate(rate, scalar, dims, alignment).ok()) {
+        Some(config) => Ok(config),
+        None => fail!(InvalidBound, "rate {rate} leaves a block of 4^{axes} elements no bit"),
     }
 }
 

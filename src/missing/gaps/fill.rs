@@ -5,18 +5,14 @@ use super::vectors;
 use super::words::{Before, WORD, fill_word};
 use crate::exec::Isa;
 use crate::simd::elements::by_vectors;
-use crate::simd::word::Word;
+use crate::simd::word::{Word, by_size};
 
 /// Puts other elements into the gaps of `dst`, a copy of `src`, of which the missing elements are those with a bit in
 /// `mask`: in each block of so many `words` of the mask the element before them, at its start the first that is there,
 /// and in a block of nothing else the first of all. `mask` has a word more than the elements need at least; its bits
 /// behind them become set.
 pub fn fill(isa: Isa, size: usize, words: usize, mask: &mut [u64], src: &[u8], dst: &mut [u8]) {
-    match size {
-        2 => fill_words::<u16>(isa, words, mask, src, dst),
-        4 => fill_words::<u32>(isa, words, mask, src, dst),
-        _ => fill_words::<u64>(isa, words, mask, src, dst),
-    }
+    by_size!(size, fill_words(isa, words, mask, src, dst));
 }
 
 #[inline(always)]

@@ -5,15 +5,11 @@ use super::vectors;
 use super::words::{WORD, put_bits};
 use crate::exec::Isa;
 use crate::simd::elements::by_vectors;
-use crate::simd::word::Word;
+use crate::simd::word::{Word, by_size};
 
 /// Puts the low bytes of `value` where `mask` has bits among the elements of `dst`, words of `size` bytes.
 pub fn put(isa: Isa, size: usize, mask: &[u64], value: u64, dst: &mut [u8]) {
-    match size {
-        2 => put_words::<u16>(isa, mask, value, dst),
-        4 => put_words::<u32>(isa, mask, value, dst),
-        _ => put_words::<u64>(isa, mask, value, dst),
-    }
+    by_size!(size, put_words(isa, mask, value, dst));
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@ use super::words::{MOST_WORDS, WORD, fill_word, of_block};
 use crate::exec::Isa;
 use crate::missing::equal;
 use crate::simd::elements::by_vectors;
-use crate::simd::word::Word;
+use crate::simd::word::{Word, by_size};
 
 /// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more
 /// than a plane has.
@@ -30,11 +30,7 @@ pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mas
     let of_all = i * WORD + mask[i].trailing_ones() as usize;
     let element = &src[of_all * size..][..size];
     for (_, block) in dst.chunks_exact_mut(words * WORD * size).enumerate().filter(|(b, _)| empty >> b & 1 == 1) {
-        match size {
-            2 => fill_with::<u16>(element, block),
-            4 => fill_with::<u32>(element, block),
-            _ => fill_with::<u64>(element, block),
-        }
+        by_size!(size, fill_with(element, block));
     }
     true
 }
@@ -42,11 +38,7 @@ pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mas
 /// Marks and fills block by block; bit b of what it returns is set where block b has nothing but gaps.
 fn by_blocks(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
     by_vectors!(isa, size, vectors::take_out(words, value, src, mask, dst));
-    match size {
-        2 => take_out_words::<u16>(isa, words, value, src, mask, dst),
-        4 => take_out_words::<u32>(isa, words, value, src, mask, dst),
-        _ => take_out_words::<u64>(isa, words, value, src, mask, dst),
-    }
+    by_size!(size, take_out_words(isa, words, value, src, mask, dst))
 }
 
 /// Fills `place` with one element.

@@ -3,7 +3,7 @@
 use crate::dtype::DType;
 use crate::exec::Isa;
 use crate::simd::by;
-use crate::simd::word::Word;
+use crate::simd::word::{Word, by_size};
 
 /// The most that are told.
 pub const MOST: usize = 4;
@@ -73,11 +73,7 @@ fn has_news(size: usize, exponent: u64, known: [u64; MOST], bytes: &[u8]) -> boo
 
 #[inline(always)]
 fn any_of(size: usize, exponent: u64, known: [u64; MOST], bytes: &[u8]) -> bool {
-    match size {
-        2 => any::<u16>(exponent, known, bytes),
-        4 => any::<u32>(exponent, known, bytes),
-        _ => any::<u64>(exponent, known, bytes),
-    }
+    by_size!(size, any(exponent, known, bytes))
 }
 
 #[inline(always)]

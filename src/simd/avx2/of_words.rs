@@ -21,6 +21,14 @@ macro_rules! words {
                 _mm256_xor_si256($srl::<1>(v), $sub(_mm256_setzero_si256(), _mm256_and_si256(v, $set1(1))))
             }
             fn any_negative(v: __m256i) -> bool { $negative(v) != 0 }
+            fn load(from: &[$w]) -> __m256i {{
+                assert!(from.len() >= 32 / size_of::<$w>());
+                _mm256_loadu_si256(from.as_ptr().cast())
+            }}
+            fn store(v: __m256i, to: &mut [$w]) {{
+                assert!(to.len() >= 32 / size_of::<$w>());
+                _mm256_storeu_si256(to.as_mut_ptr().cast(), v)
+            }}
         }
 
         #[inline(always)]
@@ -28,20 +36,6 @@ macro_rules! words {
             let mut words: [$w; 32 / size_of::<$w>()] = [0; _];
             self.store(v, &mut words);
             words.into_iter().fold(0, |a, b| a | b)
-        }
-
-        #[inline(always)]
-        fn load(self, from: &[$w]) -> __m256i {
-            assert!(from.len() >= 32 / size_of::<$w>());
-            // SAFETY: the processor has the level, as the token says; there are as many words.
-            unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-        }
-
-        #[inline(always)]
-        fn store(self, v: __m256i, to: &mut [$w]) {
-            assert!(to.len() >= 32 / size_of::<$w>());
-            // SAFETY: as above.
-            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
         }
     };
 }

@@ -26,20 +26,14 @@ macro_rules! words {
             }}
             fn any(v: __m512i) -> $w { $any(v) as $w }
             fn any_negative(v: __m512i) -> bool { $negative(v) != 0 }
-        }
-
-        #[inline(always)]
-        fn load(self, from: &[$w]) -> __m512i {
-            assert!(from.len() >= 64 / size_of::<$w>());
-            // SAFETY: the processor has the level, as the token says; there are as many words.
-            unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-        }
-
-        #[inline(always)]
-        fn store(self, v: __m512i, to: &mut [$w]) {
-            assert!(to.len() >= 64 / size_of::<$w>());
-            // SAFETY: as above.
-            unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
+            fn load(from: &[$w]) -> __m512i {{
+                assert!(from.len() >= 64 / size_of::<$w>());
+                _mm512_loadu_si512(from.as_ptr().cast())
+            }}
+            fn store(v: __m512i, to: &mut [$w]) {{
+                assert!(to.len() >= 64 / size_of::<$w>());
+                _mm512_storeu_si512(to.as_mut_ptr().cast(), v)
+            }}
         }
     };
 }

@@ -8,19 +8,19 @@ use crate::codec::interp::entropy::decode::{Coded, Codes};
 use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::Multiple;
 use crate::codec::interp::plan::Plan;
-use crate::codec::interp::predict::decode::{self as interpolate, Decode as Interpolate, Signed};
+use crate::codec::interp::predict::decode::{self as interpolate, Decode as Interpolate};
 use crate::codec::interp::predict::interpolation;
 use crate::codec::interp::quantize::decimals::{self, Decimals};
 use crate::codec::interp::quantize::ordered_bits::from_bits;
 use crate::codec::interp::quantize::ranks;
-use crate::codec::interp::reader::take;
+use crate::codec::shared::reader::{take, zero};
 use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::simd::numbers::{CodeVectors, LONGEST};
 use crate::simd::word::Word;
-use crate::simd::{Level, Scalar, Task};
+use crate::simd::{Level, Task};
 
 /// What a decoder keeps from tile to tile.
 pub struct Decoder<E: Multiple, N: Word> {
@@ -70,8 +70,7 @@ impl Out<'_, '_> {
 /// What stands in a body before its codes.
 struct Front<'a, N> {
     head: Head,
-    base: N,
-    form: Form,
+    meaning: Meaning<'a, N>,
     decimals: Option<Decimals<'a>>,
     /// The bytes of ranks' elements.
     list: &'a [u8],
@@ -81,7 +80,7 @@ struct Front<'a, N> {
 impl<N> Front<'_, N> {
     /// Whether what is on the grid of a level can be had alone.
     fn has_levels(&self) -> bool {
-        self.head.is_interpolated() && self.form.order == Order::Numbers
+        self.head.is_interpolated() && self.meaning.form.order == Order::Numbers
     }
 
     /// The codes of a tile of which those of a level and above are wanted.
@@ -91,29 +90,21 @@ impl<N> Front<'_, N> {
     }
 }
 
-/// What numbers with the base are; of decimals and ranks the word.
+/// What numbers are less the base; of decimals and ranks the word.
 #[derive(Clone, Copy)]
-struct Meaning<'a, N> {
-    plan: &'a Plan,
-    numbers: Numbers,
-    order: Order,
-    shift: u32,
-    base: N,
-}
-
-/// The element of a number with the base, by what numbers stand for; of decimals and ranks the word.
-#[inline(always)]
-pub fn element<E: Multiple, N: Word>(plan: &Plan, numbers: Numbers, shift: u32, number: N) -> E::Word {
-    let word = E::Word::from_u64(number.to_u64());
-    match (numbers, &plan.bins, plan.lattice()) {
-        (Numbers::Bins, Some(bins), _) => bins.decode::<E, Scalar>(word),
-        (Numbers::Steps | Numbers::Multiples, _, Some(lattice)) => E::multiple(lattice, number.to_u64() as i32),
-        _ => from_bits::<E>(word, shift),
-    }
+pub struct Meaning<'a, N> {
+    pub plan: &'a Plan,
+    pub numbers: Numbers,
+    pub form: Form,
+    pub base: N,
 }
 
 /// Reads what stands before the codes of a packed body; patches that nobody wants are passed.
-fn front<'a, E: Multiple, N: Word>(plan: &Plan, body: Body<'a>, patches: Option<&mut Patches>) -> Result<Front<'a, N>> {
+fn front<'a, E: Multiple, N: Word>(
+    plan: &'a Plan,
+    body: Body<'a>,
+    patches: Option<&mut Patches>,
+) -> Result<Front<'a, N>> {
     let n: usize = body.lens.iter().product();
     let rest = &mut &body.bytes[..];
     let mut bytes = [0; HEAD_BYTES];
@@ -138,7 +129,7 @@ fn front<'a, E: Multiple, N: Word>(plan: &Plan, body: Body<'a>, patches: Option<
         None if head.has_patches => patches::pass::<E::Word>(rest)?,
         None => {}
     }
-    Ok(Front { head, base, form, decimals, list, rest })
+    Ok(Front { head, meaning: Meaning { plan, numbers: head.numbers, form, base }, decimals, list, rest })
 }
 
 /// Puts elements into the array's order of bytes.
@@ -174,19 +165,19 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         let (size, len) = (size_of::<E::Word>(), out.bytes.len());
         match body.kind {
             Kind::Packed => self.packed(p, plan, (body, next), &mut out)?,
-            Kind::Raw => {
-                let (elements, padding) = body.bytes.split_at_checked(len).unwrap_or((&[], &[1]));
-                check_padding(padding)?;
+            Kind::Raw | Kind::Constant => {
+                let own = if body.kind == Kind::Raw { len } else { size };
+                let padding = &mut &body.bytes[..];
+                let elements = take(padding, own)?;
+                zero(padding)?;
+                if padding.len() >= plan.layout.unit() {
+                    return fail!(Corrupt, "{} bytes behind a tile's elements", padding.len());
+                }
                 out.put(0, len, |bytes| {
-                    bytes.copy_from_slice(elements);
-                    order::<E::Word>(plan, bytes);
-                });
-            }
-            Kind::Constant => {
-                let (element, padding) = body.bytes.split_at_checked(size).unwrap_or((&[], &[1]));
-                check_padding(padding)?;
-                out.put(0, len, |bytes| {
-                    bytes.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(element));
+                    match body.kind {
+                        Kind::Raw => bytes.copy_from_slice(elements),
+                        _ => bytes.chunks_exact_mut(size).for_each(|place| place.copy_from_slice(elements)),
+                    }
                     order::<E::Word>(plan, bytes);
                 });
             }
@@ -198,18 +189,16 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
     /// The elements of a packed body.
     fn packed(&mut self, p: impl Level, plan: &Plan, (body, next): (Body, Option<Body>), out: &mut Out) -> Result<()> {
         let front = front::<E, N>(plan, body, Some(&mut self.patches))?;
-        let Front { head, base, form, .. } = &front;
-        let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base: *base };
         if front.has_levels() {
-            return self.interpolated(p, &front, (body, next), &meaning, 0, out);
+            return self.interpolated(p, &front, (body, next), 0, out);
         }
         let bytes = &mut *out.bytes;
-        match head.is_interpolated() {
-            true => self.interpolated(p, &front, (body, next), &meaning, 0, &mut Out { bytes, show: None })?,
-            false => self.along_axes(p, &front, body.lens, &meaning, bytes)?,
+        match front.head.is_interpolated() {
+            true => self.interpolated(p, &front, (body, next), 0, &mut Out { bytes, show: None })?,
+            false => self.along_axes(p, &front, body.lens, bytes)?,
         }
         let (size, len) = (size_of::<E::Word>(), out.bytes.len());
-        if form.order != Order::Numbers {
+        if front.meaning.form.order != Order::Numbers {
             let words = &mut self.words[..len / size];
             words.iter_mut().zip(out.bytes.chunks_exact(size)).for_each(|(word, bytes)| *word = E::Word::load(bytes));
             match front.decimals {
@@ -241,9 +230,7 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
             return Ok(false);
         }
         patches::thin(&mut self.patches, body.lens, level);
-        let Front { head, base, form, .. } = &front;
-        let meaning = Meaning { plan, numbers: head.numbers, order: form.order, shift: form.shift, base: *base };
-        self.interpolated(p, &front, (body, next), &meaning, level, &mut Out { bytes: out, show: None })?;
+        self.interpolated(p, &front, (body, next), level, &mut Out { bytes: out, show: None })?;
         Ok(true)
     }
 
@@ -253,11 +240,10 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
         p: P,
         front: &Front<N>,
         (body, next): (Body, Option<Body>),
-        meaning: &Meaning<N>,
         level: u32,
         out: &mut Out,
     ) -> Result<()> {
-        let (lens, size, rule) = (body.lens, size_of::<E::Word>(), front.head.rule());
+        let (lens, size, rule, meaning) = (body.lens, size_of::<E::Word>(), front.head.rule(), &front.meaning);
         let coded = front.coded(lens, level);
         self.are_short = self.read_short(p, meaning.plan, (body.number, coded), next, level)?;
         let Decoder { codes, signed, levels, patches, .. } = self;
@@ -268,21 +254,18 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
                 if !patches.is_empty() && verdict.is_ok() {
                     verdict = patch::<E, N, u32>(meaning, patches, first, numbers, bytes);
                 }
-                if meaning.order == Order::Numbers {
+                if meaning.form.order == Order::Numbers {
                     order::<E::Word>(meaning.plan, bytes);
                 }
             });
         };
-        let done = self.are_short && {
-            let codes = Signed::Short(codes.short());
-            p.run(Interpolate { rule, level, lens, buffers: &mut *levels, codes, show: &mut show })
-        };
-        if !done {
+        let (buffers, short) = (&mut *levels, codes.short());
+        if !self.are_short || !p.run(Interpolate { rule, level, lens, buffers, codes: short, show: &mut show }) {
             // Sums of short ones may be long.
             codes.read(p, coded)?;
             let long = &codes.long[..coded.wanted];
             signed.iter_mut().zip(long).for_each(|(signed, code)| *signed = code.extend() as u32);
-            p.run(Interpolate { rule, level, lens, buffers: levels, codes: Signed::Long(signed), show: &mut show });
+            p.run(Interpolate { rule, level, lens, buffers: levels, codes: &mut signed[..], show: &mut show });
         }
         verdict
     }
@@ -312,45 +295,22 @@ impl<E: Multiple, N: Word> Decoder<E, N> {
     }
 
     /// Reads codes that are differences along axes, or symbols, and makes elements of them.
-    fn along_axes<P: Level>(
-        &mut self,
-        p: P,
-        front: &Front<N>,
-        lens: [usize; AXES],
-        meaning: &Meaning<N>,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let (coded, codes) = (front.coded(lens, 0), &mut self.codes);
+    fn along_axes<P: Level>(&mut self, p: P, front: &Front<N>, lens: [usize; AXES], out: &mut [u8]) -> Result<()> {
+        let (coded, codes, meaning) = (front.coded(lens, 0), &mut self.codes, &front.meaning);
         codes.read(p, coded)?;
         let numbers = &mut codes.long[..coded.n];
-        p.run(Sums { set: front.head.axes, lens, numbers: &mut *numbers });
+        p.loops(|| lorenzo::inverse(front.head.axes, lens, numbers));
         p.run(Elements::<E, N, N> { meaning, numbers, out: &mut *out, element: PhantomData });
         patch::<E, N, N>(meaning, &self.patches, 0, numbers, out)
     }
 }
 
-/// Differences along axes of a set to numbers, in their place.
-struct Sums<'a, N> {
-    set: u8,
-    lens: [usize; AXES],
-    numbers: &'a mut [N],
-}
-
-impl<N: Word> Task for Sums<'_, N> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
-        lorenzo::inverse(self.set, self.lens, self.numbers);
-    }
-}
-
 /// Numbers less the base to elements, little-endian.
-struct Elements<'a, E, N, S> {
-    meaning: &'a Meaning<'a, N>,
-    numbers: &'a [S],
-    out: &'a mut [u8],
-    element: PhantomData<E>,
+pub struct Elements<'a, E, N, S> {
+    pub meaning: &'a Meaning<'a, N>,
+    pub numbers: &'a [S],
+    pub out: &'a mut [u8],
+    pub element: PhantomData<E>,
 }
 
 impl<E: Multiple, N: Word, S: Word> Task for Elements<'_, E, N, S> {
@@ -358,7 +318,7 @@ impl<E: Multiple, N: Word, S: Word> Task for Elements<'_, E, N, S> {
 
     #[inline(always)]
     fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
-        let Meaning { plan, numbers: of, order, shift, base } = *self.meaning;
+        let Meaning { plan, numbers: of, form: Form { shift, order }, base } = *self.meaning;
         // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
         match (of, plan.bins, plan.lattice().copied()) {
             (Numbers::Steps | Numbers::Multiples, _, Some(lattice)) => {
@@ -434,11 +394,4 @@ fn check_head(plan: &Plan, head: &Head) -> Result<()> {
         && (!head.is_interpolated() || interpolation::can_interpolate(plan.grid.sides))
         && head.axes & !plan.grid.axes() == 0;
     if is_legal { Ok(()) } else { fail!(Corrupt, "head {head:?} does not go with the stream's header") }
-}
-
-fn check_padding(padding: &[u8]) -> Result<()> {
-    if padding.len() > 3 || padding.iter().any(|byte| *byte != 0) {
-        return fail!(Corrupt, "padding bytes are not zero");
-    }
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! One tile to its body.
 
-use super::decode;
+use std::marker::PhantomData;
+
+use super::decode::{Elements, Meaning};
 use super::form::{Form, Order};
 use super::patches;
 use crate::codec::interp::choose::Choice;
@@ -49,14 +51,14 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         if let Some((survey, true)) = survey {
             let numbers = std::mem::take(&mut self.multiples.numbers);
             let (base, is_masked) = (survey.base, survey.is_masked());
-            let is_restored = survey.on > 0 || !plan.layout.shape.missing.is_empty();
+            let is_restored = survey.on > 0 || !tile.beside && !plan.layout.shape.missing.is_empty();
             let (lens, numbers_of_tile) = (tile.lens, &numbers[..n]);
             let case = Case { lens, numbers: numbers_of_tile, base, steps: true, bits: false, is_masked, is_restored };
             let way = self.way_of_multiples(p, choice, survey, &case);
             self.multiples.numbers = numbers;
             rule = rule.filter(|_| matches!(way, Way::Exact));
             if let Way::Interpolated(rule) = way
-                && !self.collides(plan, survey, rule, n)
+                && (tile.beside || !self.collides(plan, survey, rule, n))
             {
                 // Multiples without steps come back as they are.
                 if rule.in_steps {
@@ -138,7 +140,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             }
             let place = out.get_mut(..size)?;
             place.fill(0);
-            decode::element::<E, N>(plan, head.numbers, form.shift, base).store(place);
+            let meaning = &Meaning { plan, numbers: head.numbers, form, base };
+            p.run(Elements::<E, N, N> { meaning, numbers: &[N::ZERO], out: place, element: PhantomData });
             return Some((Kind::Constant, size));
         }
         let known = match sums {

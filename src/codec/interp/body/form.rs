@@ -2,7 +2,7 @@
 
 use crate::codec::interp::quantize::decimals::{self, Odd};
 use crate::codec::interp::quantize::ranks;
-use crate::codec::interp::reader::take16;
+use crate::codec::shared::reader::take16;
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
 

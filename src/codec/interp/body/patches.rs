@@ -1,7 +1,7 @@
 //! Elements of a tile that its predictor does not restore as they must be: corrections, in fine steps, and exceptions,
 //! bit for bit (docs/reference/codecs/interp.md §7).
 
-use crate::codec::interp::reader::{take, take16};
+use crate::codec::shared::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::host::memory::reserve;
 use crate::primitives::lorenzo::AXES;

@@ -1,8 +1,8 @@
 //! The class of a group, and which low bits of a tile's codes stand apart.
 
 use super::sums::Sums;
-use super::tables::{NEVER_TAKEN, TOKEN_COSTS, shift_of, table_of};
-use crate::codec::interp::format::{CLASSES_OF_LANE, GROUP, GROUPS, LEAST_ABOVE_LOW, token};
+use super::tables::{CLASS_ENCODINGS, CLASS_SLOTS, FIRST};
+use crate::codec::interp::format::{CLASSES_OF_LANE, GROUP, GROUPS, LEAST_ABOVE_LOW};
 use crate::codec::interp::rules::{FEWEST_LOW, KEPT_BITS, LOW_WORTH};
 use crate::primitives::rans::{LANES, Source, Words};
 use crate::simd::word::Word;
@@ -11,14 +11,6 @@ use crate::simd::word::Word;
 #[inline(always)]
 pub fn magnitude<N: Word>(code: N) -> u64 {
     (code >> 1).to_u64() + (code & N::ONE).to_u64()
-}
-
-/// What codes cost in a class, with their low bits, of which so many of each stand apart in the tile.
-#[inline(always)]
-pub fn cost<N: Word>(codes: &[N], class: usize, low: u32) -> u64 {
-    let (costs, shift) = (&TOKEN_COSTS[table_of(class)], shift_of(class, low));
-    let cost = |c: &N| u64::from(costs[token((*c >> shift).to_u64()).0 as usize].min(NEVER_TAKEN));
-    codes.iter().map(cost).sum::<u64>() + 256 * u64::from(shift) * codes.len() as u64
 }
 
 /// Low bits of a tile's codes that stand apart: those that no group misses, unless too many codes are 0. A group's mean
@@ -50,18 +42,16 @@ pub fn low_of<N: Word>(codes: &[N], bits: bool, sums: &Sums) -> u32 {
 
 /// Encodes the classes of all groups.
 pub fn encode(classes: &[u8], lanes: &mut [u32; LANES], words: &mut Words) {
-    use super::tables::{CLASS_SYMBOLS, FIRST};
     for s in (0..CLASSES_OF_LANE).rev() {
         for g in (s..classes.len()).step_by(CLASSES_OF_LANE).rev() {
             let before = if s == 0 { FIRST } else { usize::from(classes[g - 1]) };
-            words.symbol(&mut lanes[g / CLASSES_OF_LANE], &CLASS_SYMBOLS[before][usize::from(classes[g])]);
+            words.symbol(&mut lanes[g / CLASSES_OF_LANE], CLASS_ENCODINGS[before].symbol(classes[g].into()));
         }
     }
 }
 
 /// The class of each group.
 pub fn decode(groups: usize, lanes: &mut [u32; LANES], source: &mut Source) -> [u8; GROUPS] {
-    use super::tables::{CLASS_SLOTS, FIRST};
     let mut classes = [0; GROUPS];
     for s in 0..CLASSES_OF_LANE {
         for g in (s..groups).step_by(CLASSES_OF_LANE) {

@@ -1,9 +1,9 @@
 //! The body of a tile to its codes. Everything is checked before it is used.
 
-use super::decode_groups::{Classed, Long, Short, Tail};
-use super::tables::{OWN, Slots, TOKENS, shift_of};
+use super::decode_groups::{Classed, One, Tail, Two};
+use super::own_table::{SYMBOLS, Table};
+use super::tables::{OWN, Slots, TOKENS, fill_slots, shift_of};
 use super::{classes, sparse, states};
-use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
 use crate::codec::interp::format::*;
 use crate::error::{Result, fail};
 use crate::host::memory::{boxed, filled};
@@ -43,20 +43,19 @@ impl Room {
     fn new(room: usize) -> Result<Room> {
         Ok(Room { own: boxed(0)?, tail: boxed([0; 2])?, short: filled(room, 0)? })
     }
+}
 
-    /// Reads short codes of a tile; whether it has such.
-    fn read(&mut self, p: impl Level, coded: Coded) -> Result<bool> {
-        let Room { own, tail, short } = self;
-        if coded.head.is_sparse {
-            let rest = &mut table(coded)?.1;
-            return Ok(sparse::decode(rest, coded.n, &mut short[..coded.wanted])? >> 16 == 0);
-        }
-        let tile = classed(own, coded)?;
-        if !tile.may_be_short() {
-            return Ok(false);
-        }
-        p.run(Short { tile: (tile, tail, short), other: None }).0
+/// Reads the codes of a tile; whether they fit numbers of 16 bits, where those are asked for.
+fn read<W: Word>(p: impl Level, coded: Coded, own: &mut Slots, tail: &mut Tail, codes: &mut [W]) -> Result<bool> {
+    if coded.head.is_sparse {
+        let rest = &mut table(coded)?.1;
+        return sparse::decode(rest, coded.n, &mut codes[..coded.wanted]);
     }
+    let tile = classed(own, coded)?;
+    if W::BITS == 16 && !tile.may_be_short() {
+        return Ok(false);
+    }
+    p.run(One((tile, tail, codes)))
 }
 
 impl<N: Word> Codes<N> {
@@ -79,31 +78,22 @@ impl<N: Word> Codes<N> {
     /// Reads short codes of a tile, and meanwhile of one that comes later, as each waits for itself: whether the first
     /// has such, and whether those of the other one are there, of which nothing else is told.
     pub fn read_short(&mut self, p: impl Level, tile: Coded, later: Option<Coded>) -> Result<(bool, bool)> {
-        let Codes { room, later: other, .. } = self;
-        let Some(later) = later.filter(|later| !tile.head.is_sparse && !later.head.is_sparse) else {
-            return Ok((room.read(p, tile)?, false));
-        };
-        let (first, second) = (classed(&mut room.own, tile)?, classed(&mut other.own, later));
-        let Some(second) = second.ok().filter(|second| second.may_be_short() && first.may_be_short()) else {
-            return Ok((room.read(p, tile)?, false));
-        };
-        let short = Short {
-            tile: (first, &mut room.tail, &mut room.short),
-            other: Some((second, &mut other.tail, &mut other.short)),
-        };
-        let (done, of_later) = p.run(short);
-        Ok((done?, matches!(of_later, Some(Ok(true)))))
+        let Codes { room: Room { own, tail, short }, later: other, .. } = self;
+        if let Some(later) = later.filter(|later| !tile.head.is_sparse && !later.head.is_sparse) {
+            let (first, second) = (classed(own, tile)?, classed(&mut other.own, later));
+            if let Some(second) = second.ok().filter(|second| second.may_be_short() && first.may_be_short()) {
+                let jobs = [(first, &mut **tail, &mut short[..]), (second, &mut *other.tail, &mut other.short[..])];
+                let [done, of_later] = p.run(Two(jobs));
+                return Ok((done?, matches!(of_later, Ok(true))));
+            }
+        }
+        Ok((read(p, tile, own, tail, short)?, false))
     }
 
     /// Reads those of a tile, however long they are.
     pub fn read(&mut self, p: impl Level, coded: Coded) -> Result<()> {
         let Codes { room: Room { own, tail, .. }, long, .. } = self;
-        if coded.head.is_sparse {
-            let rest = &mut table(coded)?.1;
-            return sparse::decode(rest, coded.n, &mut long[..coded.wanted]).map(|_| ());
-        }
-        let tile = classed(own, coded)?;
-        p.run(Long { tile, tail, codes: long })
+        read(p, coded, own, tail, long).map(|_| ())
     }
 }
 
@@ -132,7 +122,7 @@ fn classed<'a>(own: &'a mut Slots, coded: Coded<'a>) -> Result<Classed<'a>> {
     };
     let wanted = groups(coded.wanted);
     if let Some(table) = table.filter(|_| classes[..wanted].contains(&(OWN as u8))) {
-        table.slots(own);
+        fill_slots(table.frequencies(), own);
     }
     Ok(Classed { head, n, wanted, classes, own, lanes, threshold: source.threshold, words, low })
 }

@@ -316,50 +316,68 @@ fn numbers<P: CodeVectors<M>, const M: usize>(p: P, tokens: &[P::V; M], to: &mut
     }
 }
 
-/// Codes of 16 bits of a tile on their way.
-struct ShortCourse<'a, P: CodeVectors<M>, const M: usize> {
+/// A tile, room for its tail, and where its codes go as signed numbers, or as they are where tokens are numbers: whole
+/// groups.
+pub type Job<'a, N> = (Classed<'a>, &'a mut Tail, &'a mut [N]);
+
+/// Codes of a tile on their way.
+struct Decoding<'a, P: CodeVectors<M>, N, const M: usize> {
     course: Course<'a, P, M>,
-    codes: &'a mut [[u16; GROUP]],
+    codes: &'a mut [[N; GROUP]],
 }
 
-impl<P: CodeVectors<M>, const M: usize> ShortCourse<'_, P, M> {
+impl<'a, P: CodeVectors<M>, N: Word, const M: usize> Decoding<'a, P, N, M> {
+    #[inline(always)]
+    fn begin(p: P, (tile, tail, codes): Job<'a, N>) -> Self {
+        Decoding { course: Course::begin(p, tile, tail), codes: codes.as_chunks_mut().0 }
+    }
+
     /// Puts the codes of the next group to their places; whether all fit.
     #[inline(always)]
     fn put(&mut self, tokens: &[P::V; M]) -> Result<bool> {
         let (p, course) = (self.course.p, &mut self.course);
-        let (out, shift, is_plain) = (&mut self.codes[course.g], course.tile.shift(course.g), are_codes(p, tokens));
-        if is_plain && shift == 0 {
-            let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
-            for k in 0..M {
-                // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
-                let sign = p.and(tokens[k], ones);
-                let turn = p.sub(p.left::<8>(sign), sign);
-                let half = p.and(p.right::<1>(tokens[k]), halves);
-                p.unpack_short(p.xor(half, turn), &mut out[k * GROUP / M..(k + 1) * GROUP / M]);
+        let (out, shift) = (&mut self.codes[course.g], course.tile.shift(course.g));
+        let direct = course.tile.head.predictor == Predictor::Symbols;
+        let is_plain = direct || are_codes(p, tokens);
+        if let Some(out) = N::short_mut(out) {
+            if is_plain && shift == 0 {
+                let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
+                for k in 0..M {
+                    // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
+                    let sign = p.and(tokens[k], ones);
+                    let turn = p.sub(p.left::<8>(sign), sign);
+                    let half = p.and(p.right::<1>(tokens[k]), halves);
+                    p.unpack_short(p.xor(half, turn), &mut out[k * GROUP / M..(k + 1) * GROUP / M]);
+                }
+                course.g += 1;
+                return Ok(true);
             }
-            course.g += 1;
-            return Ok(true);
+            if last_token(p, tokens) > LAST_SHORT {
+                return Ok(false);
+            }
         }
-        if last_token(p, tokens) > LAST_SHORT {
-            return Ok(false);
-        }
-        let mut all = [0; GROUP];
-        if is_plain {
-            numbers(p, tokens, &mut all);
-        } else {
-            course.raw::<false>(tokens, &mut all, &mut [0; GROUP])?;
+        let (mut low, mut high) = ([0; GROUP], [0; GROUP]);
+        match N::BITS {
+            _ if is_plain => numbers(p, tokens, &mut low),
+            64 => course.raw::<true>(tokens, &mut low, &mut high)?,
+            _ => course.raw::<false>(tokens, &mut low, &mut high)?,
         }
         if shift > 0 {
             let there = course.there();
-            course.bits.append::<P, M, false>(p, shift, there, [&mut all, &mut [0; GROUP]]);
+            match N::BITS {
+                64 => course.bits.append::<P, M, true>(p, shift, there, [&mut low, &mut high]),
+                _ => course.bits.append::<P, M, false>(p, shift, there, [&mut low, &mut high]),
+            }
         }
         let mut any = 0;
         for i in 0..GROUP {
-            any |= all[i];
-            out[i] = all[i].unzigzag() as u16;
+            any |= low[i];
+            let high = if N::BITS == 64 { u64::from(high[i]) << 32 } else { 0 };
+            let code = N::from_u64(u64::from(low[i]) | high);
+            out[i] = if direct { code } else { code.unzigzag() };
         }
         course.g += 1;
-        Ok(any >> 16 == 0)
+        Ok(N::BITS > 16 || any >> 16 == 0)
     }
 
     /// All that is left; whether all fit.
@@ -396,84 +414,41 @@ impl<P: CodeVectors<M>, const M: usize> ShortCourse<'_, P, M> {
     }
 }
 
-/// Decodes codes as signed numbers of 16 bits, whole groups, of one tile or two; whether all fit.
-pub struct Short<'a> {
-    pub tile: (Classed<'a>, &'a mut Tail, &'a mut [u16]),
-    pub other: Option<(Classed<'a>, &'a mut Tail, &'a mut [u16])>,
-}
+/// Decodes the codes of a tile; whether all fit.
+pub struct One<'a, N>(pub Job<'a, N>);
 
-impl Task for Short<'_> {
-    type Done = (Result<bool>, Option<Result<bool>>);
+impl<N: Word> Task for One<'_, N> {
+    type Done = Result<bool>;
 
     #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> Self::Done {
-        let mut tile = course_of::<P, M>(p, self.tile);
-        let Some(other) = self.other else { return (tile.finish(), None) };
-        let mut other = course_of::<P, M>(p, other);
-        let mut done = [None, None];
-        while tile.both(&mut other, &mut done) {}
-        let [of_tile, of_other] = done;
-        // In closures vectors would be those of no level.
-        let of_tile = match of_tile {
-            Some(done) => done,
-            None => tile.finish(),
-        };
-        let of_other = match of_other {
-            Some(done) => done,
-            None => other.finish(),
-        };
-        (of_tile, Some(of_other))
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> Result<bool> {
+        Decoding::<P, N, M>::begin(p, self.0).finish()
     }
 }
 
-#[inline(always)]
-fn course_of<'a, P: CodeVectors<M>, const M: usize>(
-    p: P,
-    (tile, tail, codes): (Classed<'a>, &'a mut Tail, &'a mut [u16]),
-) -> ShortCourse<'a, P, M> {
-    ShortCourse { course: Course::begin(p, tile, tail), codes: codes.as_chunks_mut().0 }
-}
+/// Decodes those of two tiles meanwhile.
+pub struct Two<'a>(pub [Job<'a, u16>; 2]);
 
-/// Decodes codes as signed numbers, or as they are where tokens are numbers: whole groups.
-pub struct Long<'a, N> {
-    pub tile: Classed<'a>,
-    pub tail: &'a mut Tail,
-    pub codes: &'a mut [N],
-}
-
-impl<N: Word> Task for Long<'_, N> {
-    type Done = Result<()>;
+impl Task for Two<'_> {
+    type Done = [Result<bool>; 2];
 
     #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> Result<()> {
-        let Long { tile, tail, codes } = self;
-        let direct = tile.head.predictor == Predictor::Symbols;
-        let (mut course, codes) = (Course::<P, M>::begin(p, tile, tail), codes.as_chunks_mut::<GROUP>().0);
-        while let Some(slots) = course.next(codes)? {
-            let (mut low, mut high) = ([0u32; GROUP], [0u32; GROUP]);
-            let tokens = tokens_of_one(&mut course, slots)?;
-            if direct || are_codes(p, &tokens) {
-                numbers(p, &tokens, &mut low);
-            } else if N::BITS == 64 {
-                course.raw::<true>(&tokens, &mut low, &mut high)?;
-            } else {
-                course.raw::<false>(&tokens, &mut low, &mut high)?;
-            }
-            let (shift, out) = (tile.shift(course.g), &mut codes[course.g]);
-            if shift > 0 {
-                let there = course.there();
-                match N::BITS {
-                    64 => course.bits.append::<P, M, true>(p, shift, there, [&mut low, &mut high]),
-                    _ => course.bits.append::<P, M, false>(p, shift, there, [&mut low, &mut high]),
-                }
-            }
-            for i in 0..GROUP {
-                let code = N::from_u64(u64::from(low[i]) | u64::from(high[i]) << 32);
-                out[i] = if direct { code } else { code.unzigzag() };
-            }
-            course.g += 1;
-        }
-        course.end()
+    fn run<P: CodeVectors<M>, const M: usize>(self, p: P) -> [Result<bool>; 2] {
+        let [first, second] = self.0;
+        let (mut first, mut second) = (Decoding::<P, u16, M>::begin(p, first), Decoding::begin(p, second));
+        let mut done = [None, None];
+        while first.both(&mut second, &mut done) {}
+        let [of_first, of_second] = done;
+        // In closures vectors would be those of no level.
+        let of_first = match of_first {
+            Some(done) => done,
+            None => first.finish(),
+        };
+        let of_second = match of_second {
+            Some(done) => done,
+            None => second.finish(),
+        };
+        [of_first, of_second]
     }
 }
 

@@ -1,28 +1,27 @@
 //! The codes of a tile to its body.
 
 use super::classes::low_of;
-use super::encode_groups;
-use super::group::Group;
-use super::low;
+use super::encode_groups::{Classify, Codes, Encode};
 use super::own::Own;
+use super::own_table::SYMBOLS;
 use super::sparse;
 use super::states::{self, STATE_ROOM};
-use super::sums::{Sum, SumUp, Sums};
+use super::sums::{Sum, Sums, sum_up};
 use super::tables::{OWN, shift_of};
-use crate::codec::interp::entropy::own_table::SYMBOLS;
-use crate::codec::interp::entropy::states::State;
 use crate::codec::interp::format::*;
 use crate::error::Result;
 use crate::host::memory::{boxed, filled};
 use crate::primitives::rans::{LANES, Words};
-use crate::simd::Level;
+use crate::simd::bits::BitWriter;
+use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
+use crate::simd::{Level, Task};
 
 /// What an encoder keeps from tile to tile.
 pub struct Room {
     stream: Vec<u16>,
     own: Own,
-    low: low::LowWriter,
+    low: Vec<u8>,
     sparse: sparse::Room,
     sums: Box<Sums>,
     /// Codes without low bits, in whole groups.
@@ -32,20 +31,11 @@ pub struct Room {
 impl Room {
     /// For tiles of so many elements, whose numbers have so many bits.
     pub fn new(n: usize, number_bits: u32) -> Result<Room> {
-        let low = low::LowWriter::new(n * number_bits as usize / 8)?;
+        let low = filled(n * number_bits as usize / 8 + size_of::<u64>(), 0)?;
         let stream = filled(n * (number_bits as usize + 10) / 16 + 4 * LANES + 16, 0)?;
         let places = filled(n.next_multiple_of(GROUP), 0)?;
         Ok(Room { stream, own: Own::new()?, low, sparse: sparse::Room::new()?, sums: boxed(Sum::default())?, places })
     }
-}
-
-/// The codes of a tile, taken apart.
-struct Codes<'a, N> {
-    codes: &'a [N],
-    low: u32,
-    sums: &'a Sums,
-    /// The same without low bits, in whole groups, as far as vectors code them.
-    places: &'a [u32],
 }
 
 impl<'a, N: Word> Codes<'a, N> {
@@ -60,64 +50,45 @@ impl<'a, N: Word> Codes<'a, N> {
         places: &'a mut [u32],
     ) -> Codes<'a, N> {
         if known.is_none() {
-            p.run(SumUp { codes, low: 0, sums: &mut *sums });
+            sum_up(p, codes, 0, sums);
         }
         let low = p.loops(|| low_of(known.unwrap_or(sums)));
         if low > 0 {
-            p.run(SumUp { codes, low, sums: &mut *sums });
+            sum_up(p, codes, low, sums);
         }
         let sums = known.filter(|_| low == 0).unwrap_or(sums);
-        p.run(encode_groups::Places { codes, low, places: &mut *places });
-        Codes { codes, low, sums, places: &places[..codes.len().next_multiple_of(GROUP)] }
-    }
-
-    /// Gives groups their classes.
-    fn classify(&self, p: impl Level, classes: &mut [u8]) {
-        let Codes { codes, low, sums, places } = *self;
-        p.run(encode_groups::Classify { codes, low, places, sums, classes });
-    }
-
-    /// Group `g` taken apart, without so many low bits.
-    #[inline(always)]
-    fn group(&self, g: usize, shift: u32, direct: bool) -> Group {
-        let end = self.codes.len().min((g + 1) * GROUP);
-        Group::of(&self.codes[g * GROUP..end], shift, direct)
-    }
-
-    /// Counts the tokens of the groups that are asked for.
-    fn count(&self, p: impl Level, own: &mut Own, classes: &[u8], asked: &dyn Fn(usize) -> bool) {
-        let (places, n, sums) = (self.places, self.codes.len(), &self.sums[..]);
-        let Own { counts, costs, .. } = own;
-        let long = |g, shift| self.group(g, self.low + shift, false);
-        p.run(encode_groups::Count { places, n, sums, classes, asked, counts, costs, long });
-    }
-
-    /// Encodes them by 32 lanes. States begin at 1 and grow; where a word would be needed they are made as large as
-    /// they have to be from there on.
-    fn encode<'w>(
-        &self,
-        p: impl Level,
-        classes: &[u8],
-        own: Option<&Own>,
-        direct: bool,
-        stream: &'w mut [u16],
-    ) -> (State, &'w [u16]) {
-        let (places, n, sums) = (self.places, self.codes.len(), &self.sums[..]);
-        let mut words = Words::new(stream);
-        let long = |g, shift| self.group(g, self.low + shift, direct);
-        let own = own.map(|own| &own.encoding[0]);
-        let state = p.run(encode_groups::Encode { places, n, sums, classes, own, direct, words: &mut words, long });
-        (state, words.into_all())
-    }
-
-    /// Writes the low bits that groups leave apart.
-    fn write_low(&self, p: impl Level, classes: &[u8], low: &mut low::LowWriter) {
-        low.clear();
+        let places = &mut places[..codes.len().next_multiple_of(GROUP)];
         p.loops(|| {
-            for (codes, class) in self.codes.chunks(GROUP).zip(classes) {
-                low.put_all(codes, shift_of((*class).into(), self.low));
-            }
+            let (own, behind) = places.split_at_mut(codes.len());
+            own.iter_mut().zip(codes).for_each(|(place, code)| *place = (*code >> low).to_u64() as u32);
+            behind.fill(0);
         });
+        Codes { codes, low, sums, places }
+    }
+}
+
+/// Writes the low bits that groups leave apart; the bytes.
+struct WriteLow<'a, N> {
+    of: &'a Codes<'a, N>,
+    classes: &'a [u8],
+    bytes: &'a mut [u8],
+}
+
+impl<N: Word> Task for WriteLow<'_, N> {
+    type Done = usize;
+
+    #[inline(always)]
+    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> usize {
+        let mut low = BitWriter::new(self.bytes);
+        for (codes, class) in self.of.codes.chunks(GROUP).zip(self.classes) {
+            let count = shift_of((*class).into(), self.of.low);
+            if count > 0 {
+                for code in codes {
+                    low.push(code.to_u64() & ((1 << count) - 1), count);
+                }
+            }
+        }
+        low.finish()
     }
 }
 
@@ -158,13 +129,16 @@ pub fn write<N: Word>(
         classes.iter_mut().zip(all.sums).for_each(|(class, sum)| *class = if sum.any { OWN as u8 } else { 0 });
         head.has_table = true;
     } else {
-        all.classify(p, classes);
+        p.run(Classify { of: &all, classes: &mut *classes });
         sparse_body = if head.low == 0 { sparse.encode(codes, classes) } else { None };
-        let count = |own: &mut Own, classes: &[u8], asked: &dyn Fn(usize) -> bool| all.count(p, own, classes, asked);
-        head.has_table = sparse_body.is_none() && own.choose(classes, count);
+        head.has_table = sparse_body.is_none() && own.choose(p, &all, classes);
     }
-    let (state, words) = all.encode(p, classes, head.has_table.then_some(&*own), symbols.is_some(), stream);
-    all.write_low(p, classes, low);
+    let (table, direct, mut words) =
+        (head.has_table.then_some(&own.encoding[0]), symbols.is_some(), Words::new(stream));
+    let state = p.run(Encode { of: &all, classes, own: table, direct, words: &mut words });
+    let end = p.run(WriteLow { of: &all, classes, bytes: &mut *low });
+    low[end..end.next_multiple_of(4)].fill(0);
+    let (words, low) = (words.into_all(), &low[..end.next_multiple_of(4)]);
     let mut place = [0; STATE_ROOM];
     let (longest, bytes) = states::pack(&state.lanes, &mut place);
     if let Some(sparse) = sparse_body.filter(|sparse| sparse.len() <= bytes + 2 * words.len()) {
@@ -173,7 +147,7 @@ pub fn write<N: Word>(
     }
     let table = if head.has_table { &own.bytes[..] } else { &[] };
     (head.switch, head.longest, head.is_sparse) = (state.switch, longest, false);
-    assemble(head, &[front, table, &place[..bytes]], words, low.end(), out)
+    assemble(head, &[front, table, &place[..bytes]], words, low, out)
 }
 
 /// The same of codes that are all 0: states of 1 say so of any number of classes.

@@ -1,77 +1,14 @@
 //! Low bits of codes, side by side at the end of a body.
 
 use crate::codec::interp::format::GROUP;
-use crate::error::Result;
-use crate::host::memory::filled;
+use crate::simd::bits::bits_at;
 use crate::simd::numbers::{CodeVectors, LANES, LONGEST};
-use crate::simd::word::Word;
 
 /// Words that have the bits of the lanes of a vector, less than 64 each.
 const WORDS: usize = 2 * LONGEST;
 /// Each lane's own number.
 static LANE_NUMBERS: [u32; LONGEST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-/// Bits that are written at once, behind fewer than eight: a byte at least stays.
-const MOST_WRITTEN: u32 = 56;
-
-/// Bits one behind the other, from the lowest of each byte on.
-pub struct LowWriter {
-    bytes: Vec<u8>,
-    /// Whole bytes that are there, and the bits behind them: fewer than eight.
-    at: usize,
-    next: u64,
-    bits: u32,
-}
-
-impl LowWriter {
-    /// With room for so many bytes.
-    pub fn new(bytes: usize) -> Result<LowWriter> {
-        Ok(LowWriter { bytes: filled(bytes + size_of::<u64>(), 0)?, at: 0, next: 0, bits: 0 })
-    }
-
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        (self.at, self.next, self.bits) = (0, 0, 0);
-    }
-
-    /// Adds the lowest `count` < 64 bits.
-    #[inline(always)]
-    pub fn put(&mut self, bits: u64, count: u32) {
-        if count > MOST_WRITTEN {
-            self.put_few(bits, MOST_WRITTEN);
-            return self.put_few(bits >> MOST_WRITTEN, count - MOST_WRITTEN);
-        }
-        self.put_few(bits, count);
-    }
-
-    #[inline(always)]
-    fn put_few(&mut self, bits: u64, count: u32) {
-        self.next |= (bits & ((1 << count) - 1)) << self.bits;
-        self.bytes[self.at..self.at + size_of::<u64>()].copy_from_slice(&self.next.to_le_bytes());
-        let bits = self.bits + count;
-        (self.at, self.next, self.bits) = (self.at + bits as usize / 8, self.next >> (bits & !7), bits % 8);
-    }
-
-    /// Adds the lowest `count` < 64 bits of each.
-    #[inline(always)]
-    pub fn put_all<N: Word>(&mut self, codes: &[N], count: u32) {
-        if count == 0 {
-            return;
-        }
-        let pairs = if 2 * count <= MOST_WRITTEN { codes.as_chunks().0 } else { &[] };
-        for [first, second] in pairs {
-            self.put_few(first.to_u64() & ((1 << count) - 1) | second.to_u64() << count, 2 * count);
-        }
-        codes[2 * pairs.len()..].iter().for_each(|code| self.put(code.to_u64(), count));
-    }
-
-    /// All bytes, up to a multiple of 4.
-    pub fn end(&mut self) -> &[u8] {
-        self.bytes[self.at..self.at + size_of::<u64>()].copy_from_slice(&self.next.to_le_bytes());
-        &self.bytes[..(self.at + self.bits.div_ceil(8) as usize).next_multiple_of(4)]
-    }
-}
-
-/// The inverse of [`LowWriter`].
+/// Bits that are read one behind the other.
 pub struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -85,13 +22,8 @@ impl<'a> Bits<'a> {
 
     /// The next `count` < 64 bits; zeros behind the end.
     pub fn take(&mut self, count: u32) -> u64 {
-        let (byte, shift) = (self.at / 8, self.at % 8);
-        let mut room = [0; 16];
-        let there = self.bytes.get(byte..).unwrap_or(&[]);
-        let there = &there[..there.len().min(16)];
-        room[..there.len()].copy_from_slice(there);
         self.at += count as usize;
-        (u128::from_le_bytes(room) >> shift) as u64 & ((1 << count) - 1)
+        bits_at(self.bytes, self.at - count as usize, count)
     }
 
     /// Appends the next `count` < 64 bits each to the first `n` codes of a group, those behind are 0: to their lower 32
@@ -175,8 +107,8 @@ fn bits_of<P: CodeVectors<M>, const M: usize>(p: P, words: &[u32; WORDS], first:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Isa;
-    use crate::simd::{Level, Task};
+    use crate::simd::bits::BitWriter;
+    use crate::simd::{Level, Task, each_level};
 
     struct Append<'a>(&'a [u8], u32, &'a [u64]);
 
@@ -202,24 +134,13 @@ mod tests {
     #[test]
     fn groups_take_what_codes_do() {
         for count in 1..64 {
-            let mut writer = LowWriter::new(2400).unwrap();
+            let mut bytes = [0; 2400];
+            let mut writer = BitWriter::new(&mut bytes);
             let numbers: Vec<u64> = (0..300u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-            numbers.iter().for_each(|bits| writer.put(*bits, count));
-            let bytes = writer.end();
-            let isa = Isa::best();
-            #[cfg(target_arch = "x86_64")]
-            {
-                if let Some(avx512) = crate::exec::Avx512::of(isa) {
-                    avx512.run(Append(bytes, count, &numbers));
-                }
-                if let Some(avx2) = crate::exec::Avx2::of(isa) {
-                    avx2.run(Append(bytes, count, &numbers));
-                }
-            }
-            #[cfg(target_arch = "aarch64")]
-            if let Some(neon) = crate::exec::Neon::of(isa) {
-                neon.run(Append(bytes, count, &numbers));
-            }
+            numbers.iter().for_each(|bits| writer.push(bits & ((1 << count) - 1), count));
+            let len = writer.finish();
+            let bytes = &bytes[..len];
+            each_level!(p => p.run(Append(bytes, count, &numbers)));
         }
     }
 }

@@ -6,7 +6,6 @@ pub mod decode;
 pub mod decode_groups;
 pub mod encode;
 mod encode_groups;
-pub mod group;
 pub mod low;
 pub mod own;
 pub mod own_table;

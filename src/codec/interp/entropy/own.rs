@@ -1,20 +1,22 @@
 //! Whether a tile's own table codes it in fewer bits, and which classes it is for.
 
-use super::encode_groups::Encoding;
-use super::tables::{CLASSES, OWN, TOKENS, WIDE};
-use crate::codec::interp::entropy::own_table::{SYMBOLS, Table};
-use crate::codec::interp::entropy::symbol_costs::COST_OF;
+use super::encode_groups::{Codes, Count};
+use super::own_table::{SYMBOLS, Table};
+use super::symbol_costs::COST_OF;
+use super::tables::{CLASSES, Encoding, OWN, TOKENS, WIDE};
 use crate::codec::interp::format::code;
 use crate::codec::interp::rules::{BIT, COUNTED_EVERY, MANY_GROUPS, SYMBOL_COST, TABLE_WORTH};
 use crate::error::Result;
 use crate::host::memory::{boxed, reserve};
+use crate::simd::Level;
+use crate::simd::word::Word;
 
 /// What is counted of the groups of a tile, by class, and the table that follows.
 pub struct Own {
     /// How often tokens occur, without the bits that the tile leaves apart.
-    pub counts: Box<[[u32; TOKENS]; CLASSES]>,
+    counts: Box<[[u32; TOKENS]; CLASSES]>,
     /// What tokens and low bits cost without a table.
-    pub costs: [u64; CLASSES],
+    costs: [u64; CLASSES],
     table: Box<[Table; 1]>,
     /// What encodes by it.
     pub encoding: Box<[Encoding; 1]>,
@@ -31,24 +33,19 @@ impl Own {
         Ok(Own { counts, costs: [0; CLASSES], table, encoding: boxed(Encoding::NONE)?, bytes })
     }
 
-    /// Gives groups for which a table of their own is better the class of that; whether there are any. `count` counts
-    /// the tokens of the groups whose numbers it is told.
-    pub fn choose(
-        &mut self,
-        classes: &mut [u8],
-        mut count: impl FnMut(&mut Own, &[u8], &dyn Fn(usize) -> bool),
-    ) -> bool {
+    /// Gives groups for which a table of their own is better the class of that; whether there are any.
+    pub fn choose<N: Word>(&mut self, p: impl Level, of: &Codes<N>, classes: &mut [u8]) -> bool {
         self.counts.fill([0; TOKENS]);
         self.costs.fill(0);
         let is_first = |g: usize| classes.len() > MANY_GROUPS && g % COUNTED_EVERY == COUNTED_EVERY / 2;
         if classes.len() > MANY_GROUPS {
-            count(self, classes, &is_first);
+            self.count(p, of, classes, &is_first);
             let (before, after, _) = self.fit_best(COUNTED_EVERY as u64);
             if after + before / TABLE_WORTH >= before {
                 return false;
             }
         }
-        count(self, classes, &|g| !is_first(g));
+        self.count(p, of, classes, &|g| !is_first(g));
         let (before, after, chosen) = self.fit_best(1);
         if after >= before {
             return false;
@@ -62,6 +59,11 @@ impl Own {
         }
         self.finish();
         true
+    }
+
+    /// Counts the tokens of the groups that are asked for.
+    fn count<N: Word>(&mut self, p: impl Level, of: &Codes<N>, classes: &[u8], asked: &dyn Fn(usize) -> bool) {
+        p.run(Count { of, classes, asked, counts: &mut self.counts, costs: &mut self.costs });
     }
 
     /// Takes a table for all symbols of codes that are numbers.

@@ -1,12 +1,12 @@
 //! A table that a tile brings itself: frequencies that fit its symbols.
 
-use crate::codec::interp::reader::take;
+use super::tables::{PLACES, SLOTS};
+use crate::codec::shared::reader::{take, zero};
 use crate::error::{Result, fail};
 use crate::primitives::rans::TABLE_BITS;
 
 /// Symbols of such a table, at most.
-pub const SYMBOLS: usize = 256;
-const SLOTS: usize = 1 << TABLE_BITS;
+pub const SYMBOLS: usize = PLACES;
 /// 2 · 14 bits of counts, and a little more than the 10 of a table.
 const RECIPROCAL_BITS: u32 = 40;
 
@@ -60,17 +60,6 @@ impl Table {
     /// The frequencies.
     pub fn frequencies(&self) -> &[u16; SYMBOLS] {
         &self.frequencies
-    }
-
-    /// For each slot what `tables::SLOTS_OF` has.
-    pub fn slots(&self, slots: &mut [u32; SLOTS]) {
-        let mut slot = 0;
-        for (s, f) in self.frequencies.iter().enumerate() {
-            for number in 0..*f {
-                slots[slot] = (s as u32) << 20 | u32::from(*f) << TABLE_BITS | u32::from(number);
-                slot += 1;
-            }
-        }
     }
 
     /// Writes the frequencies up to the last that is not 0: numbers below 128 as a byte, others as two; behind a 0 a
@@ -128,9 +117,7 @@ impl Table {
         if sum > SLOTS {
             return fail!(Corrupt, "the frequencies of a tile's table add up to {sum}");
         }
-        if (start - rest.len()) % 2 == 1 && byte(rest)? != 0 {
-            return fail!(Corrupt, "padding bytes are not zero");
-        }
+        zero(take(rest, (start - rest.len()) % 2)?)?;
         Ok(Table { frequencies })
     }
 }

@@ -1,10 +1,10 @@
 //! Tiles of which few groups have codes other than 0: one state codes them, as the final states of 32 would be most of
 //! the tile.
 
-use super::tables::{CLASS_SLOTS, CLASS_SYMBOLS, FIRST, TOKEN_SLOTS, TOKEN_SYMBOLS, shift_of, table_of};
+use super::tables::{CLASS_ENCODINGS, CLASS_SLOTS, ENCODINGS, FIRST, TOKEN_SLOTS, shift_of, table_of};
 use crate::codec::interp::format::{GROUP, GROUPS, code, groups, token};
-use crate::codec::interp::reader::{take, take16};
 use crate::codec::interp::rules::SPARSE_NONZERO;
+use crate::codec::shared::reader::{take, take16, zero};
 use crate::error::{Result, fail};
 use crate::host::memory::{filled, reserve};
 use crate::primitives::rans::{LOW, RAW_BITS, Source, Words};
@@ -48,10 +48,10 @@ impl Room {
                     let count = (raw - round * RAW_BITS).min(RAW_BITS);
                     words.raw(&mut state, (c.to_u64() >> (round * RAW_BITS)) as u32 & ((1 << count) - 1), count);
                 }
-                words.symbol(&mut state, &TOKEN_SYMBOLS[table_of(class)][token as usize]);
+                words.symbol(&mut state, ENCODINGS[table_of(class)].symbol(token as usize));
             }
             let before = if g == 0 { FIRST } else { classes[g - 1].into() };
-            words.symbol(&mut state, &CLASS_SYMBOLS[before][class]);
+            words.symbol(&mut state, CLASS_ENCODINGS[before].symbol(class));
         }
         let (words, is_long) = (words.into_all(), state >> 16 != 0);
         let flags = if is_long { IS_LONG } else { 0 } | if words.len() % 2 == 1 { IS_ODD } else { 0 };
@@ -86,8 +86,8 @@ impl Sparse<'_> {
     }
 }
 
-/// Decodes the first ones of `n` codes as signed numbers; all bits that any of them has.
-pub fn decode<N: Word>(rest: &mut &[u8], n: usize, codes: &mut [N]) -> Result<u64> {
+/// Decodes the first ones of `n` codes as signed numbers; whether they fit, where numbers have 16 bits.
+pub fn decode<N: Word>(rest: &mut &[u8], n: usize, codes: &mut [N]) -> Result<bool> {
     let head = take16(rest)?;
     let (coded, flags) = (usize::from(head & COUNT) + 1, head & !COUNT);
     if coded > groups(n) || flags > IS_LONG | IS_ODD {
@@ -102,9 +102,7 @@ pub fn decode<N: Word>(rest: &mut &[u8], n: usize, codes: &mut [N]) -> Result<u6
         count = left;
     }
     let (words, padding) = rest.split_at(2 * count);
-    if padding.iter().any(|byte| *byte != 0) {
-        return fail!(Corrupt, "padding bytes are not zero");
-    }
+    zero(padding)?;
     let mut sparse = Sparse { state: u32::from_le_bytes(bytes), source: Source::new(words, LOW), count };
     codes.fill(N::ZERO);
     let (mut before, mut any) = (FIRST, 0);
@@ -126,5 +124,5 @@ pub fn decode<N: Word>(rest: &mut &[u8], n: usize, codes: &mut [N]) -> Result<u6
     if codes.len() == n && (sparse.state != 1 || sparse.source.at != count) {
         return fail!(Corrupt, "the state of a sparse tile ends as {}, not as 1", sparse.state);
     }
-    Ok(any)
+    Ok(N::BITS > 16 || any >> 16 == 0)
 }

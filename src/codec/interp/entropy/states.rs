@@ -1,9 +1,10 @@
 //! The states of the lanes: how they grow and change, and how the final ones stand in a body.
 
 use crate::codec::interp::format::{LENGTH_BITS, NEVER, bits_of_state, floor};
-use crate::codec::interp::reader::take;
+use crate::codec::shared::reader::take;
 use crate::error::{Result, fail};
 use crate::primitives::rans::{LANES, LOW, STATE_BITS, TOP, Words};
+use crate::simd::bits::{BitWriter, bits_at};
 
 /// How coding ended.
 pub struct State {
@@ -44,7 +45,7 @@ impl State {
 }
 
 /// Room for final states.
-pub const STATE_ROOM: usize = (LANES * STATE_BITS as usize + LANES * LENGTH_BITS as usize) / 8 + 8;
+pub const STATE_ROOM: usize = (LANES * STATE_BITS as usize + LANES * LENGTH_BITS as usize) / 8;
 
 /// Writes final states; the bits of the longest one, 0 if all are 1, and the bytes.
 pub fn pack(lanes: &[u32; LANES], place: &mut [u8; STATE_ROOM]) -> (u32, usize) {
@@ -55,18 +56,13 @@ pub fn pack(lanes: &[u32; LANES], place: &mut [u8; STATE_ROOM]) -> (u32, usize) 
     }
     let floor = floor(longest);
     let above = lengths.map(|length| length.saturating_sub(floor));
-    let (mut at, mut next, mut bits) = (0, 0u64, 0);
-    let mut put = |number: u32, count: u32| {
-        next |= (u64::from(number) & ((1 << count) - 1)) << bits;
-        bits += count;
-        place[at..at + 8].copy_from_slice(&next.to_le_bytes());
-        let whole = bits / 8;
-        (at, next, bits) = (at + whole as usize, next >> (8 * whole), bits % 8);
-        at + bits.div_ceil(8) as usize
-    };
-    above.iter().for_each(|above| _ = put(*above, LENGTH_BITS));
-    let mut bytes = 0;
-    lanes.iter().zip(above).for_each(|(x, above)| bytes = put(*x, bits_of_state(floor, above)));
+    let mut bits = BitWriter::new(place);
+    above.iter().for_each(|above| bits.push((*above).into(), LENGTH_BITS));
+    for (x, above) in lanes.iter().zip(above) {
+        let n = bits_of_state(floor, above);
+        bits.push((*x & ((1 << n) - 1)).into(), n);
+    }
+    let bytes = bits.finish();
     (longest, bytes.next_multiple_of(2))
 }
 
@@ -76,14 +72,7 @@ pub fn read(longest: u32, rest: &mut &[u8]) -> Result<[u32; LANES]> {
     if longest == 0 {
         return Ok(lanes);
     }
-    let mut room = [0; STATE_ROOM + 8];
-    let there = rest.len().min(room.len());
-    room[..there].copy_from_slice(&rest[..there]);
-    let number = |at: u32, n: u32| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&room[at as usize / 8..][..8]);
-        (u64::from_le_bytes(bytes) >> (at % 8)) as u32 & ((1 << n) - 1)
-    };
+    let number = |at: u32, n: u32| if n > 0 { bits_at(rest, at as usize, n) as u32 } else { 0 };
     let floor = floor(longest);
     let mut at = LENGTH_BITS * LANES as u32;
     for (l, state) in lanes.iter_mut().enumerate() {

@@ -1,8 +1,7 @@
 //! What choice, class and table ask of a group: one pass over its codes.
 
 use crate::codec::interp::format::{GROUP, GROUPS};
-use crate::simd::Task;
-use crate::simd::numbers::CodeVectors;
+use crate::simd::Level;
 use crate::simd::word::Word;
 
 /// Magnitudes count no more than this for a class.
@@ -25,27 +24,18 @@ pub struct Sum {
 pub type Sums = [Sum; GROUPS];
 
 /// Sums up codes without `low` bits each.
-pub struct SumUp<'a, W> {
-    pub codes: &'a [W],
-    pub low: u32,
-    pub sums: &'a mut Sums,
-}
-
-impl<W: Word> Task for SumUp<'_, W> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
-        let (whole, rest) = self.codes.as_chunks::<GROUP>();
-        for (codes, sum) in whole.iter().zip(&mut *self.sums) {
-            *sum = sum_of(codes, self.low);
+pub fn sum_up<W: Word>(p: impl Level, codes: &[W], low: u32, sums: &mut Sums) {
+    p.loops(|| {
+        let (whole, rest) = codes.as_chunks::<GROUP>();
+        for (codes, sum) in whole.iter().zip(&mut *sums) {
+            *sum = sum_of(codes, low);
         }
         if !rest.is_empty() {
             let mut last = [W::ZERO; GROUP];
             last[..rest.len()].copy_from_slice(rest);
-            self.sums[whole.len()] = sum_of(&last, self.low);
+            sums[whole.len()] = sum_of(&last, low);
         }
-    }
+    });
 }
 
 #[inline(always)]

@@ -4,7 +4,8 @@ use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::code;
 use crate::primitives::rans::{Symbol, TABLE_BITS};
 
-const SLOTS: usize = 1 << TABLE_BITS;
+/// Slots of a table.
+pub const SLOTS: usize = 1 << TABLE_BITS;
 
 /// Classes of groups; class 0 has no tokens.
 pub const CLASSES: usize = 20;
@@ -39,32 +40,81 @@ pub fn shift_of(class: usize, low: u32) -> u32 {
 /// What has each slot of a table: symbol << 20 | frequency << 10 | number of the slot among the symbol's.
 pub type Slots = [u32; SLOTS];
 
-const fn slots(frequencies: &[u16]) -> Slots {
-    let mut all = [0; SLOTS];
+/// Fills them by the frequencies of a table, which add up to as many.
+pub const fn fill_slots(frequencies: &[u16], slots: &mut Slots) {
     let (mut s, mut slot) = (0, 0);
     while s < frequencies.len() {
         let mut number = 0;
         while number < frequencies[s] as u32 {
-            all[slot] = (s as u32) << 20 | (frequencies[s] as u32) << TABLE_BITS | number;
+            slots[slot] = (s as u32) << 20 | (frequencies[s] as u32) << TABLE_BITS | number;
             number += 1;
             slot += 1;
         }
         s += 1;
     }
     assert!(slot == SLOTS);
+}
+
+const fn slots(frequencies: &[u16]) -> Slots {
+    let mut all = [0; SLOTS];
+    fill_slots(frequencies, &mut all);
     all
 }
 
-const fn symbols<const N: usize>(frequencies: &[u16]) -> [Symbol; N] {
-    let mut all = [Symbol::new(0, 0); N];
-    let (mut s, mut start) = (0, 0);
-    while s < frequencies.len() {
-        all[s] = Symbol::new(start, frequencies[s] as u32);
-        start += frequencies[s] as u32;
-        s += 1;
+/// For each symbol of a table what encodes it, as vectors look it up: see [`Symbol`].
+#[derive(Clone, Copy)]
+pub struct Encoding<const N: usize = PLACES> {
+    /// Of each.
+    pub reciprocals: [u32; N],
+    /// Of each.
+    pub rest: [u32; N],
+}
+
+impl<const N: usize> Encoding<N> {
+    /// One of no use yet.
+    pub const NONE: Encoding<N> = Encoding { reciprocals: [0; N], rest: [0; N] };
+
+    /// That of a table's frequencies.
+    const fn of(frequencies: &[u16]) -> Encoding<N> {
+        let (mut all, mut s, mut start) = (Encoding::NONE, 0, 0);
+        while s < frequencies.len() {
+            let Symbol { reciprocal, rest } = Symbol::new(start, frequencies[s] as u32);
+            (all.reciprocals[s], all.rest[s]) = (reciprocal, rest);
+            start += frequencies[s] as u32;
+            s += 1;
+        }
+        all
+    }
+
+    /// What encodes one symbol.
+    #[inline(always)]
+    pub fn symbol(&self, s: usize) -> Symbol {
+        Symbol { reciprocal: self.reciprocals[s], rest: self.rest[s] }
+    }
+}
+
+impl Encoding {
+    /// Becomes that of a table's frequencies; what symbols without slots get means nothing.
+    pub fn fill(&mut self, frequencies: &[u16; PLACES]) {
+        let mut start = 0;
+        for (s, f) in frequencies.iter().enumerate() {
+            let Symbol { reciprocal, rest } = BY_FREQUENCY[usize::from(*f) % SLOTS];
+            (self.reciprocals[s], self.rest[s]) = (reciprocal, rest + (start << TABLE_BITS));
+            start += u32::from(*f);
+        }
+    }
+}
+
+/// For each frequency a symbol whose slots are the first ones.
+static BY_FREQUENCY: [Symbol; SLOTS] = {
+    let mut all = [Symbol { reciprocal: 0, rest: 0 }; SLOTS];
+    let mut frequency = 1;
+    while frequency < all.len() {
+        all[frequency] = Symbol::new(0, frequency as u32);
+        frequency += 1;
     }
     all
-}
+};
 
 /// An array of what a function makes of each table.
 macro_rules! of_each {
@@ -91,12 +141,12 @@ of_each! {
     CLASS_SLOTS: [Slots; CLASSES + 1] = |t| slots(&CLASS_FREQUENCIES[t])
 }
 of_each! {
-    /// The tokens of each table, for encoding.
-    TOKEN_SYMBOLS: [[Symbol; TOKENS]; TABLES] = |t| symbols(FREQUENCIES[t])
+    /// What encodes the tokens of each table.
+    ENCODINGS: [Encoding; TABLES] = |t| Encoding::of(FREQUENCIES[t])
 }
 of_each! {
-    /// The classes of each table, for encoding.
-    CLASS_SYMBOLS: [[Symbol; CLASSES]; CLASSES + 1] = |t| symbols(&CLASS_FREQUENCIES[t])
+    /// What encodes the classes of each table.
+    CLASS_ENCODINGS: [Encoding<CLASSES>; CLASSES + 1] = |t| Encoding::of(&CLASS_FREQUENCIES[t])
 }
 of_each! {
     /// What tokens and their raw bits cost in each table, in parts of a bit; very much where it does not have one.

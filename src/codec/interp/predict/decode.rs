@@ -35,65 +35,48 @@ impl Buffers {
     }
 }
 
-/// Codes as signed numbers.
-trait Codes {
-    /// A vector of them.
+/// A code as a signed number.
+pub trait Code: Word {
+    /// A vector of codes.
     ///
     /// # Safety
     /// There are as many.
     #[expect(unsafe_code, reason = "a march asks for its room once, not each vector")]
-    unsafe fn load<L: NumberVectors>(&self, l: L, at: usize) -> L::V;
-    /// One.
-    fn one(&self, at: usize) -> u32;
+    unsafe fn vector<L: NumberVectors>(l: L, codes: &[Self], at: usize) -> L::V;
 }
 
-impl Codes for [u16] {
+impl Code for u16 {
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
-    unsafe fn load<L: NumberVectors>(&self, l: L, at: usize) -> L::V {
+    unsafe fn vector<L: NumberVectors>(l: L, codes: &[u16], at: usize) -> L::V {
         // SAFETY: as the caller promises.
-        l.load_short(unsafe { self.get_unchecked(at..at + L::N) })
-    }
-
-    #[inline(always)]
-    fn one(&self, at: usize) -> u32 {
-        self[at].extend() as u32
+        l.load_short(unsafe { codes.get_unchecked(at..at + L::N) })
     }
 }
 
-impl Codes for [u32] {
+impl Code for u32 {
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
-    unsafe fn load<L: NumberVectors>(&self, l: L, at: usize) -> L::V {
+    unsafe fn vector<L: NumberVectors>(l: L, codes: &[u32], at: usize) -> L::V {
         // SAFETY: as the caller promises.
-        unsafe { l.load_in(self, at) }
+        unsafe { l.load_in(codes, at) }
     }
-
-    #[inline(always)]
-    fn one(&self, at: usize) -> u32 {
-        self[at]
-    }
-}
-
-/// The codes of a tile, signed, with room for a vector behind them.
-pub enum Signed<'a> {
-    Short(&'a mut [u16]),
-    Long(&'a mut [u32]),
 }
 
 /// Restores the numbers of a tile, or those on the grid of a level, and shows them plane by plane in any order: the
-/// number of the first element, and the numbers. False if sums overflowed the short codes.
-pub struct Decode<'a> {
+/// number of the first element, and the numbers. False if sums overflowed codes of 16 bits.
+pub struct Decode<'a, C> {
     pub rule: Interpolation,
     pub level: u32,
     /// None longer than the sides of the grid.
     pub lens: [usize; AXES],
     pub buffers: &'a mut Buffers,
-    pub codes: Signed<'a>,
+    /// The codes, with room for a vector behind them.
+    pub codes: &'a mut [C],
     pub show: &'a mut dyn FnMut(usize, &[u32]),
 }
 
-impl Task for Decode<'_> {
+impl<C: Code> Task for Decode<'_, C> {
     type Done = bool;
 
     #[inline(always)]
@@ -102,32 +85,12 @@ impl Task for Decode<'_> {
         let Buffers { layouts, rows, errors, plane } = buffers;
         let layout = layouts.fit(lens, P::N);
         let finest = (level as usize).min(layout.levels.len() - 1);
-        let place = (&mut rows[..], &mut errors[..], &mut plane[..]);
-        match codes {
-            Signed::Short(codes) => {
-                sum_up(layout, finest, rule.axes, codes)
-                    && restore(l, layout, (rule, level, finest), codes, place, show)
-            }
-            Signed::Long(codes) => {
-                sum_up(layout, finest, rule.axes, codes);
-                restore(l, layout, (rule, level, finest), codes, place, show)
-            }
+        if !sum_up(layout, finest, rule.axes, codes) && C::BITS == 16 {
+            return false;
         }
+        March { l, layout, rule, finest, rows, errors, direction: Decoding { codes, level, finest, plane, show } }.go();
+        true
     }
-}
-
-/// Visits a tile's nodes with codes of either length.
-#[inline(always)]
-fn restore<L: NumberVectors, C: Codes + ?Sized>(
-    l: L,
-    layout: &NodeLayout,
-    (rule, level, finest): (Interpolation, u32, usize),
-    codes: &C,
-    (rows, errors, plane): (&mut [u32], &mut [u32], &mut [u32]),
-    show: &mut dyn FnMut(usize, &[u32]),
-) -> bool {
-    March { l, layout, rule, finest, rows, errors, direction: Decoding { codes, level, finest, plane, show } }.go();
-    true
 }
 
 /// Sums codes that are differences along the axes of a set, from a level on; false if a sum overflowed.
@@ -181,8 +144,8 @@ fn add<W: Word>(a: W, b: W, overflow: &mut W) -> W {
 }
 
 /// The decoder: adds each code to its node's prediction.
-struct Decoding<'a, C: ?Sized> {
-    codes: &'a C,
+struct Decoding<'a, C> {
+    codes: &'a [C],
     /// The level of the grid that is wanted, and the finest one that has it.
     level: u32,
     finest: usize,
@@ -190,17 +153,17 @@ struct Decoding<'a, C: ?Sized> {
     show: &'a mut dyn FnMut(usize, &[u32]),
 }
 
-impl<L: NumberVectors, C: Codes + ?Sized> Direction<L> for Decoding<'_, C> {
+impl<L: NumberVectors, C: Code> Direction<L> for Decoding<'_, C> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "as above")]
     unsafe fn errors(&mut self, l: L, _: L::V, _: usize, (row, v, _): (&CodeRow, usize, usize), step: u32) -> L::V {
         // SAFETY: as the march promises.
-        l.mul(unsafe { self.codes.load(l, row.at + v) }, l.splat(step))
+        l.mul(unsafe { C::vector(l, self.codes, row.at + v) }, l.splat(step))
     }
 
     #[inline(always)]
     fn error(&mut self, _: L, _: (L::V, usize), _: usize, (row, i): (&CodeRow, usize), step: u32) -> u32 {
-        self.codes.one(row.at + i).wrapping_mul(step)
+        (self.codes[row.at + i].extend() as u32).wrapping_mul(step)
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use crate::codec::interp::choose::{Choice, Limited, NEVER, RULES, Trial};
 use crate::codec::interp::entropy::own_table::Table;
-use crate::codec::interp::entropy::sums::{SumUp, Sums as GroupSums};
+use crate::codec::interp::entropy::sums::{Sums as GroupSums, sum_up};
 use crate::codec::interp::entropy::symbol_costs::COST_OF;
 use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::Multiple;
@@ -13,9 +13,8 @@ use crate::codec::interp::predict::widths::{Widths, cost_of_bits};
 use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Survey, ones};
 use crate::codec::interp::rules::*;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::simd::numbers::CodeVectors;
+use crate::simd::Level;
 use crate::simd::word::Word;
-use crate::simd::{Level, Task};
 
 use crate::codec::interp::encoder::{Coded, Encoder, Tile};
 
@@ -69,7 +68,7 @@ impl Case<'_> {
 
 /// What codes cost; `sums` becomes what their groups add up to.
 pub fn cost_of_codes(p: impl Level, codes: &[u32], sums: &mut GroupSums) -> u64 {
-    p.run(SumUp { codes, low: 0, sums: &mut *sums });
+    sum_up(p, codes, 0, sums);
     cost_of_sums(&sums[..groups(codes.len())], codes.len())
 }
 
@@ -83,11 +82,6 @@ struct BinsOf<'a> {
 
 impl Numbers for BinsOf<'_> {
     type N = u32;
-
-    #[inline(always)]
-    fn at(&self, i: usize) -> u32 {
-        (self.numbers[i] as i32).wrapping_add(self.more).div_euclid(self.step) as u32
-    }
 
     #[inline(always)]
     fn copy_to(&self, at: usize, to: &mut [u32]) {
@@ -112,10 +106,10 @@ pub enum Way {
 
 impl<E: Multiple, N: Word> Encoder<E, N> {
     /// What a tile, or a part of it, costs by each rule; nothing if none is for it.
-    pub fn attempt(&mut self, p: impl Level, plan: &Plan, count: usize, tile: Tile) -> Option<Trial> {
+    pub fn attempt(&mut self, p: impl Level, plan: &Plan, tile: Tile) -> Option<Trial> {
         self.patches.clear();
         let n = tile.lens.iter().product();
-        let part = part(count, tile.lens);
+        let part = part(plan.layout.chunks, tile.lens);
         let survey = self.survey(p, plan, tile);
         if !interpolation::can_interpolate(plan.grid.sides) || n < FEWEST {
             return None;
@@ -204,7 +198,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             p.run(interpolation::Restored { buffers: levels, numbers: &mut restored[..n] });
             let corrections = (0..n).filter(|i| marks[*i] && case.numbers[*i] != restored[*i]).count();
             let cost = case.cost(p, &codes[..n], sums) + CORRECTION_COST * corrections as u64;
-            let of_sets = p.run(CostsOfSets { lens, buffers: levels, codes: &codes[..n], room: &mut restored[..n] });
+            let of_sets = costs_of_sets(p, lens, levels, &codes[..n], &mut restored[..n]);
             for (set, of_set) in of_sets.into_iter().enumerate() {
                 if set as u8 & !plan.grid.axes() == 0 {
                     let changed = (cost + of_set).saturating_sub(of_sets[0]).max(cost / 4);
@@ -324,7 +318,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             true => {
                 self.part[..n].copy_from_slice(case.numbers);
                 let (numbers, absent) = (&mut self.part[..n], &self.multiples.absent);
-                p.run(survey::LeaveOut { numbers, absent, by: interpolation::ABSENT });
+                p.loops(|| survey::leave_out(numbers, absent, interpolation::ABSENT));
                 &self.part[..n]
             }
             false => case.numbers,
@@ -406,24 +400,20 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
 }
 
 /// What the classes cost whose codes may be differences along axes, by each set of these; `room` is as long as codes.
-struct CostsOfSets<'a> {
+fn costs_of_sets<P: Level>(
+    p: P,
     lens: [usize; AXES],
-    buffers: &'a mut interpolation::Buffers,
-    codes: &'a [u32],
-    room: &'a mut [u32],
-}
-
-impl Task for CostsOfSets<'_> {
-    type Done = [u64; SETS];
-
-    #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) -> [u64; SETS] {
+    buffers: &mut interpolation::Buffers,
+    codes: &[u32],
+    room: &mut [u32],
+) -> [u64; SETS] {
+    p.loops(|| {
         let mut costs = [0; SETS];
-        for (begin, lens, axes) in self.buffers.differences(self.lens, P::N) {
+        for (begin, lens, axes) in buffers.differences(lens, P::N) {
             let count: usize = lens.iter().product();
-            let (signed, row) = self.room.split_at_mut(count);
+            let (signed, row) = room.split_at_mut(count);
             for i in 0..count {
-                signed[i] = self.codes[begin + i].unzigzag();
+                signed[i] = codes[begin + i].unzigzag();
             }
             for set in (0..SETS).filter(|set| *set as u8 & !axes == 0) {
                 let cost = cost_of_sum(sum_of_differences(signed, set as u8, lens, row), count as u64);
@@ -432,7 +422,7 @@ impl Task for CostsOfSets<'_> {
             }
         }
         costs
-    }
+    })
 }
 
 /// The magnitudes of differences of signed codes along axes within their class; `row` has room for a row.

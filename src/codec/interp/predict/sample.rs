@@ -68,19 +68,19 @@ impl Magnitudes for Sums {
 /// Numbers of a tile.
 pub trait Numbers: Copy {
     type N: Word;
-    /// One of them.
-    fn at(&self, i: usize) -> Self::N;
     /// Copies those from `at` on.
     fn copy_to(&self, at: usize, to: &mut [Self::N]);
+    /// One of them.
+    #[inline(always)]
+    fn at(&self, i: usize) -> Self::N {
+        let mut number = [Self::N::ZERO];
+        self.copy_to(i, &mut number);
+        number[0]
+    }
 }
 
 impl<N: Word> Numbers for &[N] {
     type N = N;
-
-    #[inline(always)]
-    fn at(&self, i: usize) -> N {
-        self[i]
-    }
 
     #[inline(always)]
     fn copy_to(&self, at: usize, to: &mut [N]) {

@@ -2,8 +2,8 @@
 //! Elements that are not come back from a list.
 
 use crate::codec::interp::predict::sample::Numbers;
-use crate::codec::interp::reader::{take, take16};
 use crate::codec::interp::rules::PIECE;
+use crate::codec::shared::reader::{take, take16};
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
 use crate::simd::Task;
@@ -78,13 +78,6 @@ impl<E: Element, N: Copy> Copy for Sampled<'_, E, N> {}
 
 impl<E: Element, N: Word> Numbers for Sampled<'_, E, N> {
     type N = N;
-
-    #[inline(always)]
-    fn at(&self, i: usize) -> N {
-        let mut number = [N::ZERO];
-        self.copy_to(i, &mut number);
-        number[0]
-    }
 
     #[inline(always)]
     fn copy_to(&self, at: usize, to: &mut [N]) {

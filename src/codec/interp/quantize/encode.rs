@@ -4,19 +4,20 @@ use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 use crate::codec::interp::body::form::{self, Form, Order};
-use crate::codec::interp::body::patches::Patch;
+use crate::codec::interp::body::patches::{Patch, Patches};
 use crate::codec::interp::format::*;
 use crate::codec::interp::lattice::{Bins, Multiple, multiple_of};
 use crate::codec::interp::plan::Plan;
 use crate::codec::interp::predict::interpolation;
 use crate::codec::interp::predict::sample::{Numbers, best_set};
 use crate::codec::interp::predict::widths::Widths;
-use crate::codec::interp::quantize::load::{Load, Quantize};
-use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Multiples, Survey, ones};
+use crate::codec::interp::quantize::load::{Quantize, load};
+use crate::codec::interp::quantize::multiples::{self as survey, BLOCK, Mask, Multiples, Survey, ones};
 use crate::codec::interp::quantize::ordered_bits::ordered;
 use crate::codec::interp::quantize::{decimals, ranks};
 use crate::codec::interp::rules::*;
 use crate::dtype::DType;
+use crate::missing::next_above;
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::primitives::round;
@@ -42,8 +43,8 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         }
         let bits = |i: usize| survey::element_bits::<E::Word>(big_endian, data, i).to_u64();
         // What takes the place of a missing value is not rounded again.
-        for next in &self.nexts {
-            for i in (0..n).filter(|i| bits(*i) == *next) {
+        for next in plan.layout.shape.missing.bits().iter().filter_map(|bits| next_above(plan.layout.dtype, *bits)) {
+            for i in (0..n).filter(|i| bits(*i) == next) {
                 let (word, bit) = (i / BLOCK, 1 << (i % BLOCK));
                 survey.on -= usize::from(on[word] & bit != 0);
                 (on[word], wide[word]) = (on[word] & !bit, wide[word] | bit);
@@ -80,30 +81,24 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
     /// Lists the multiples that interpolation in steps did not restore.
     pub fn correct_steps(&mut self, n: usize) {
         let Encoder { multiples, coded, patches, .. } = self;
-        let before = |i: usize| multiples.numbers[i].wrapping_sub(coded.restored[i]) as i32;
-        let differ = ones(&multiples.on[..n.div_ceil(BLOCK)]).map(|i| (i as u16, before(i)));
-        patches.extend(differ.filter(|(_, by)| *by != 0).map(|(i, by)| (i, Patch::Correction(by))));
-        patches.sort_unstable_by_key(|(i, _)| *i);
+        correct(&multiples.on, n, patches, |i| multiples.numbers[i].wrapping_sub(coded.restored[i]) as i32);
     }
 
     /// Lists the multiples that bins do not restore.
     pub fn correct_bins(&mut self, survey: Survey, n: usize) {
         let Encoder { multiples, numbers, base, patches, .. } = self;
-        let by = |i: usize| {
+        correct(&multiples.on, n, patches, |i| {
             let multiple = multiples.numbers[i].wrapping_add(survey.base as u32);
             let bin = numbers[i].add(*base).extend() as u32;
             multiple.wrapping_sub(bin.wrapping_mul(LATTICE_STEP)) as i32
-        };
-        let differ = ones(&multiples.on[..n.div_ceil(BLOCK)]).map(|i| (i as u16, by(i)));
-        patches.extend(differ.filter(|(_, by)| *by != 0).map(|(i, by)| (i, Patch::Correction(by))));
-        patches.sort_unstable_by_key(|(i, _)| *i);
+        });
     }
 
     /// The elements' bins; `false` where one is that of a missing value. In the places of exceptions stand others.
     pub fn bins(&mut self, p: impl Level, plan: &Plan, bins: &Bins, tile: Tile) -> bool {
         let n = tile.data.len() / size_of::<E::Word>();
         let elements = &mut self.elements[..n];
-        p.run(Load { big_endian: plan.big_endian, data: tile.data, elements: &mut *elements });
+        load(p, plan.big_endian, tile.data, elements);
         let mut next = 0;
         for (i, _) in &self.patches {
             let i = usize::from(*i);
@@ -121,7 +116,7 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
             elements.fill(E::Word::ZERO);
         }
         p.run(Quantize::<E> { bins, words: &mut *elements });
-        if plan.collisions().iter().any(|bin| elements.iter().any(|word| word.to_u64() == *bin)) {
+        if !tile.beside && plan.colliding.iter().any(|c| elements.iter().any(|word| word.to_u64() == c.integer)) {
             return false;
         }
         self.take(p, |word| N::from_u64(word.extend()), n);
@@ -141,24 +136,23 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let (big_endian, dtype) = (plan.big_endian, plan.layout.dtype);
         let n = data.len() / size_of::<E::Word>();
         let elements = &mut self.elements[..n];
-        p.run(Load { big_endian, data, elements: &mut *elements });
+        load(p, big_endian, data, elements);
         let Some(keep) = plan.keep_bits else { return };
         if !round::encode(elements, mantissa_and_bias(dtype).0, keep) {
             return;
         }
         let (mut is_exact, mut came) = (false, false);
-        for missing in plan.collisions() {
-            let least = plan.least_beside(*missing);
+        for collision in plan.colliding.iter() {
             let number = |i: usize| dtype.number(survey::element_bits::<E::Word>(big_endian, data, i).to_u64());
-            for (i, _) in elements.iter().enumerate().filter(|(_, word)| word.to_u64() == *missing) {
+            for (i, _) in elements.iter().enumerate().filter(|(_, word)| word.to_u64() == collision.integer) {
                 came = true;
                 // NaN is within no bound of a number.
-                is_exact |= number(i).partial_cmp(&least).is_none_or(Ordering::is_lt);
+                is_exact |= number(i).partial_cmp(&collision.least).is_none_or(Ordering::is_lt);
             }
         }
         self.came_beside = came && !is_exact;
         if is_exact {
-            p.run(Load { big_endian, data, elements });
+            load(p, big_endian, data, elements);
         }
     }
 
@@ -228,4 +222,11 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         );
         Form { shift, ..Form::default() }
     }
+}
+
+/// Lists those of the first `n` multiples, which a mask tells, that are to be changed, and by how much.
+fn correct(on: &Mask, n: usize, patches: &mut Patches, by: impl Fn(usize) -> i32) {
+    let differ = ones(&on[..n.div_ceil(BLOCK)]).map(|i| (i as u16, by(i)));
+    patches.extend(differ.filter(|(_, by)| *by != 0).map(|(i, by)| (i, Patch::Correction(by))));
+    patches.sort_unstable_by_key(|(i, _)| *i);
 }

@@ -1,32 +1,18 @@
 //! Elements as words, and these as bins.
 
 use crate::codec::interp::lattice::{Bins, Multiple};
-use crate::simd::Task;
 use crate::simd::numbers::CodeVectors;
 use crate::simd::word::Word;
+use crate::simd::{Level, Task};
 
 /// Elements as words.
-pub struct Load<'a, W> {
-    /// Whether they are big-endian.
-    pub big_endian: bool,
-    /// Their bytes.
-    pub data: &'a [u8],
-    /// Where the words go.
-    pub elements: &'a mut [W],
-}
-
-impl<W: Word> Task for Load<'_, W> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
-        for (w, bytes) in self.elements.iter_mut().zip(self.data.chunks_exact(size_of::<W>())) {
-            *w = W::load(bytes);
+pub fn load<W: Word>(p: impl Level, big_endian: bool, data: &[u8], elements: &mut [W]) {
+    p.loops(|| {
+        elements.iter_mut().zip(data.chunks_exact(size_of::<W>())).for_each(|(w, bytes)| *w = W::load(bytes));
+        if big_endian {
+            elements.iter_mut().for_each(|w| *w = w.swap());
         }
-        if self.big_endian {
-            self.elements.iter_mut().for_each(|w| *w = w.swap());
-        }
-    }
+    });
 }
 
 /// The bins of elements, in their place.

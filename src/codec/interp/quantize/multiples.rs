@@ -201,27 +201,13 @@ pub fn mark(n: usize, survey: Survey, missing: &[u64], multiples: &mut Multiples
     }
 }
 
-/// Has another number stand for the elements that do not count.
-pub struct LeaveOut<'a> {
-    /// The elements' numbers.
-    pub numbers: &'a mut [u32],
-    /// A bit for each.
-    pub absent: &'a Mask,
-    /// The other number.
-    pub by: u32,
-}
-
-impl Task for LeaveOut<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn run<P: CodeVectors<M>, const M: usize>(self, _: P) {
-        for (numbers, absent) in self.numbers.chunks_mut(BLOCK).zip(&**self.absent).filter(|(_, absent)| **absent != 0)
-        {
-            for i in 0..numbers.len() {
-                let is_absent = 0u32.wrapping_sub((absent >> i) as u32 & 1);
-                numbers[i] = numbers[i] & !is_absent | self.by & is_absent;
-            }
+/// Has another number stand for the elements that do not count, which a mask tells.
+#[inline(always)]
+pub fn leave_out(numbers: &mut [u32], absent: &Mask, by: u32) {
+    for (numbers, absent) in numbers.chunks_mut(BLOCK).zip(&**absent).filter(|(_, absent)| **absent != 0) {
+        for i in 0..numbers.len() {
+            let is_absent = 0u32.wrapping_sub((absent >> i) as u32 & 1);
+            numbers[i] = numbers[i] & !is_absent | by & is_absent;
         }
     }
 }

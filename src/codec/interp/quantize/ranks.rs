@@ -1,7 +1,7 @@
 //! Few distinct elements, which the tile lists: words are their numbers in that list.
 
-use crate::codec::interp::reader::{take, take16};
 use crate::codec::interp::rules::SAMPLE_ALIKE;
+use crate::codec::shared::reader::{take, take16, zero};
 use crate::error::{Result, fail};
 use crate::simd::word::Word;
 
@@ -64,9 +64,7 @@ pub fn read<'a, W: Word>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
         return fail!(Corrupt, "a tile lists {count} distinct elements; 1 to {MOST} are possible");
     }
     let bytes = take(rest, count * size_of::<W>())?;
-    if bytes.len() % 2 == 1 && take(rest, 1)? != [0] {
-        return fail!(Corrupt, "padding bytes are not zero");
-    }
+    zero(take(rest, bytes.len() % 2)?)?;
     Ok(bytes)
 }
 

@@ -34,15 +34,13 @@ pub trait SimdLevel: Arithmetic + WordVectors<u16> {
     /// Of eight bytes those of a set, one behind the other, and anything behind them.
     #[inline(always)]
     fn listed(self, bytes: u64, set: u8) -> u64 {
-        let of = |(k, s): (usize, usize)| (bytes >> (8 * s) & 0xff) << (8 * k);
-        (0..8).filter(|s| set >> s & 1 == 1).enumerate().map(of).fold(0, |all, byte| all | byte)
+        bits::listed(bytes, set)
     }
 
     /// The inverse of `listed`; zeros in the other places.
     #[inline(always)]
     fn placed(self, list: u64, set: u8) -> u64 {
-        let of = |(k, s): (usize, usize)| (list >> (8 * k) & 0xff) << (8 * s);
-        (0..8).filter(|s| set >> s & 1 == 1).enumerate().map(of).fold(0, |all, byte| all | byte)
+        bits::placed(list, set)
     }
 
     /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
@@ -151,12 +149,9 @@ fn next_eight(list: &[u8]) -> u64 {
 /// Which mask bytes of S values are other than 0, a bit for each.
 #[inline(always)]
 pub fn flags<const S: usize>(masks: &Masks) -> u32 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let mut flags = 0;
     for (k, mask) in masks[..S / MASKED].iter().enumerate() {
-        // The top bit of each byte that is not 0; a product brings them together.
-        let any = (((mask & LOW) + LOW) | mask) & !LOW;
-        flags |= ((any >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * k);
+        flags |= bits::nonzero_bytes(*mask) << (8 * k);
     }
     flags as u32
 }

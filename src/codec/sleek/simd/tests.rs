@@ -4,16 +4,11 @@ use super::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks, READ_SLACK, Simd, SimdLevel, 
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::countdown;
 #[cfg(target_arch = "x86_64")]
-use crate::exec::Avx2;
-#[cfg(target_arch = "x86_64")]
-use crate::exec::Avx512;
-#[cfg(target_arch = "aarch64")]
-use crate::exec::Neon;
-use crate::exec::{Isa, Level};
-use crate::simd::Scalar;
+use crate::exec::{Avx512, Isa, Level};
 use crate::simd::bits::BitWriter;
 use crate::simd::stream::{self, Line};
 use crate::simd::word::Word;
+use crate::simd::{Scalar, each_level};
 
 /// Pseudo-random bits.
 struct Random(u64);
@@ -241,15 +236,9 @@ where
 #[test]
 fn every_level_agrees() {
     streams(Scalar);
-    #[cfg(target_arch = "aarch64")]
-    all(Isa::of(Level::Neon).and_then(Neon::of).expect("every AArch64 processor has it"));
-    #[cfg(target_arch = "x86_64")]
-    if let Some(p) = Isa::of(Level::Avx2).and_then(Avx2::of) {
-        all(p);
-    }
+    each_level!(p => all(p));
     #[cfg(target_arch = "x86_64")]
     if let Some(p) = Isa::of(Level::Avx512).and_then(Avx512::of) {
-        all(p);
         check::<u8, 512, _>(p, 4);
         check::<u8, 64, _>(p, 4);
         check::<u8, 128, _>(p, 4);

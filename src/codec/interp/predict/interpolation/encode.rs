@@ -1,6 +1,6 @@
 //! Numbers of a tile to codes: what is encoded is what the decoder will restore, so errors do not add up.
 
-use super::layout::{ABSENT, CodeRow, NodeLayout, NodeLayouts, can_interpolate};
+use super::layout::{ABSENT, CodeRow, NodeLayouts, can_interpolate};
 use super::march::{Direction, March, there};
 use crate::codec::interp::format::Interpolation;
 use crate::error::Result;
@@ -43,9 +43,7 @@ impl Buffers {
             errors: Aligned::zeros(errors)?,
         })
     }
-}
 
-impl Buffers {
     /// Of a tile the classes whose codes may be differences: where the codes of each begin, its lengths, and along
     /// which axes.
     pub fn differences(
@@ -195,9 +193,6 @@ impl<L: NumberVectors> Direction<L> for Encoding<'_, L> {
         self.codes[place] = if row.axes == 0 { code << 1 ^ (code as i32 >> 31) as u32 } else { code };
         code.wrapping_mul(step)
     }
-
-    #[inline(always)]
-    fn show(&mut self, _: L, _: &NodeLayout, _: &[u32], _: usize) {}
 }
 
 /// The code that one is the difference to whose rows before it, if any, are so far before it.

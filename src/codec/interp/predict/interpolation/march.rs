@@ -26,7 +26,8 @@ pub trait Direction<L: NumberVectors> {
     fn error(&mut self, l: L, predicted: (L::V, usize), at: usize, codes: (&CodeRow, usize), step: u32) -> u32;
 
     /// A plane of the finest level that is wanted is whole.
-    fn show(&mut self, l: L, layout: &NodeLayout, rows: &[u32], z: usize);
+    #[inline(always)]
+    fn show(&mut self, _: L, _: &NodeLayout, _: &[u32], _: usize) {}
 }
 
 /// One visit of a tile.

@@ -14,15 +14,10 @@ pub use weights::WEIGHT_BITS;
 mod tests {
     use super::*;
     use crate::codec::interp::format::{Interpolation, LATTICE_STEP};
-    use crate::codec::interp::predict::decode::{self, Signed};
-    #[cfg(target_arch = "aarch64")]
-    use crate::exec::Neon;
-    #[cfg(target_arch = "x86_64")]
-    use crate::exec::{Avx2, Avx512};
-    use crate::exec::{Isa, Level as Processor};
+    use crate::codec::interp::predict::decode;
     use crate::primitives::lorenzo::AXES;
     use crate::simd::numbers::LONGEST;
-    use crate::simd::{Level, Scalar};
+    use crate::simd::{Level, Scalar, each_level};
 
     const LENS: [[usize; AXES]; 18] = [
         [1, 1, 1],
@@ -73,9 +68,12 @@ mod tests {
             let mut decoded = vec![0; restored.len()];
             let mut show = |at: usize, numbers: &[u32]| decoded[at..at + numbers.len()].copy_from_slice(numbers);
             let (buffers, mut long) = (&mut decode::Buffers::new(lens).unwrap(), signed.to_vec());
-            let codes = if is_short { Signed::Short(&mut short) } else { Signed::Long(&mut long) };
             // Sums of short codes may be too long for them.
-            let is_done = p.run(decode::Decode { rule, level: 0, lens, buffers, codes, show: &mut show });
+            let (level, show) = (0, &mut show);
+            let is_done = match is_short {
+                true => p.run(decode::Decode { rule, level, lens, buffers, codes: &mut short[..], show }),
+                false => p.run(decode::Decode { rule, level, lens, buffers, codes: &mut long[..], show }),
+            };
             assert!(is_done || is_short);
             assert!(!is_done || is_short && !fits || decoded == restored, "{lens:?} {rule:?} {is_short}");
         }
@@ -97,18 +95,7 @@ mod tests {
                 Scalar.run(Restored { buffers: &mut buffers, numbers: &mut restored });
                 let signed: Vec<u32> = codes.iter().map(|c| c >> 1 ^ 0u32.wrapping_sub(c & 1)).collect();
                 restore(Scalar, lens, rule, &signed, &restored);
-                #[cfg(target_arch = "x86_64")]
-                if let Some(p) = Isa::of(Processor::Avx2).and_then(Avx2::of) {
-                    restore(p, lens, rule, &signed, &restored);
-                }
-                #[cfg(target_arch = "x86_64")]
-                if let Some(p) = Isa::of(Processor::Avx512).and_then(Avx512::of) {
-                    restore(p, lens, rule, &signed, &restored);
-                }
-                #[cfg(target_arch = "aarch64")]
-                if let Some(p) = Isa::of(Processor::Neon).and_then(Neon::of) {
-                    restore(p, lens, rule, &signed, &restored);
-                }
+                each_level!(p => restore(p, lens, rule, &signed, &restored));
                 let most = if rule.in_steps { LATTICE_STEP / 2 } else { 0 };
                 let counts = |i: &usize| !masked || mask[*i] != 0;
                 let off = |i: usize| (numbers[i].wrapping_sub(restored[i]) as i32).unsigned_abs();
