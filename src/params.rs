@@ -77,13 +77,38 @@ impl MissingValues {
         Ok(self.of_type(dtype)?.bits().iter().map(|bits| dtype.number(*bits)).collect())
     }
 
+    /// Refuses more than a stream can name: beside three others a named zero has no room for the other zero, which is
+    /// equal to it and would come back as another number.
+    pub fn check(&self, dtype: DType) -> Result<()> {
+        if !dtype.is_float() {
+            return Ok(());
+        }
+        let missing = self.named(dtype)?;
+        let zeros = missing.bits().iter().filter(|bits| dtype.number(**bits) == 0.0).count();
+        match missing.len() == MAX_MISSING && zeros == 1 {
+            true => fail!(
+                InvalidArgument,
+                "missing value 0 beside {} others; 0 takes two places of {MAX_MISSING}, for 0 and for -0",
+                MAX_MISSING - 1
+            ),
+            false => Ok(()),
+        }
+    }
+
     /// Their bits as elements of `dtype`; of integers none, which all come back anyway.
     pub fn of_type(&self, dtype: DType) -> Result<Missing> {
         if !dtype.is_float() || self.values[0].is_none() {
             return Ok(Missing::NONE);
         }
-        let named = self.iter().count() - usize::from(self.found);
-        Missing::named(dtype, self.iter().take(named))?.and_found(dtype, self.iter().skip(named))
+        self.named(dtype)?.and_found(dtype, self.iter().skip(self.named_count()))
+    }
+
+    fn named(&self, dtype: DType) -> Result<Missing> {
+        Missing::named(dtype, self.iter().take(self.named_count()))
+    }
+
+    fn named_count(&self) -> usize {
+        self.iter().count() - usize::from(self.found)
     }
 }
 

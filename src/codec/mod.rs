@@ -110,6 +110,9 @@ pub(crate) fn check_dtype(codec: &dyn Codec, dtype: DType) -> Result<()> {
 /// The codec that `params` ask for, if it can do what they ask for.
 pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     params.check()?;
+    if params.bound.number() > 0.0 {
+        params.missing.check(params.dtype)?;
+    }
     let codec = named(params)?;
     // A codec that is named needs no profile, and then the default one means nothing.
     let profiles = codec.profiles();

@@ -362,6 +362,9 @@ fn missing(random: &mut Random, params: &Params, words: &mut [u64]) -> MissingVa
         values.extend([any(random, words).unwrap_or(0), nan | 2]);
     }
     values.dedup();
+    // The other zero needs the fourth place.
+    let zeros = values.iter().filter(|bits| **bits & !sign == 0).count();
+    values.truncate(if zeros == 1 { 3 } else { 4 });
     if !values.is_empty() {
         let run = [0, 1, 30, 300][random.below(4) as usize];
         let part = words.len() * random.below(5) as usize / 4;

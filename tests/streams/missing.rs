@@ -112,6 +112,23 @@ fn marks_that_are_not_there_cost_nothing() {
     assert_eq!(length(&with, &nothing), length(&params, &vec![0; 40_000]) + 32);
 }
 
+/// A zero takes two places; where nothing is lost it needs one, since both zeros come back.
+#[test]
+fn a_zero_needs_room_for_both() {
+    let elements: Vec<u64> = (0..3000).map(|i| u64::from([1e20f32, 0.0, -0.0, 0.3][i % 4].to_bits())).collect();
+    let bytes = vectors::to_bytes(DType::F32, &elements, false);
+    for zero in [0.0, -0.0] {
+        let missing = named(&[1e20, -9999.0, 999.0, zero]);
+        let lossless = Params { missing, ..Params::new(DType::F32) };
+        assert_eq!(sleek::decompress(&sleek::compress(&lossless, &bytes).unwrap()).unwrap(), bytes);
+        for bound in MODES {
+            let said = sleek::compress(&lossless.clone().with_bound(bound), &bytes).unwrap_err();
+            assert_eq!(said.message, "missing value 0 beside 3 others; 0 takes two places of 4, for 0 and for -0");
+            kept(&Params { missing: named(&[1e20, -9999.0, zero]), ..lossless.clone() }.with_bound(bound), &elements);
+        }
+    }
+}
+
 /// Other marks repeat and stand apart; in the last place, beside what is named, in an array with dimensions.
 #[test]
 fn marks_are_found_wherever_they_are() {

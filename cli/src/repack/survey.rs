@@ -26,7 +26,7 @@ pub fn add(params: &mut Params, found: &[f64]) -> Option<String> {
     for value in found {
         named.missing.push(MissingValue::Number(*value)).ok()?;
     }
-    if found.is_empty() || !can_be_said(&named) {
+    if found.is_empty() || named.missing.check(params.dtype).is_err() || !can_be_said(&named) {
         return None;
     }
     *params = named;

@@ -13,6 +13,7 @@ from ._params import FLOATS, INVALID_ARGUMENT, in_words, number, same
 _NAMES = ("_FillValue", "missing_value")
 _VALID = ("valid_range", "valid_min", "valid_max")
 _MOST = 4
+_MOST_KNOWN = 2  # as many may be named where undeclared ones are still searched for
 
 
 def with_declared(variable: Any, request: str | None, asked: Mapping[str, Any], with_limits: bool = False) -> str:
@@ -25,7 +26,9 @@ def with_declared(variable: Any, request: str | None, asked: Mapping[str, Any], 
     keys = [item.partition("=")[0].strip() for item in words.split(",")]
     marks = [] if "fill" in keys or "no-fill" in keys else declared(variable)
     limits = _limits(variable) if with_limits and "limits" not in keys and not {"abs", "noa", "rel"}.isdisjoint(keys) else None
-    more = [] if limits is None else [f"limits={limits}"]
+    more = [] if limits is None else ["limits=" + ":".join("" if end is None else number("limits", end) for end in limits)]
+    if limits is not None and "fill" not in keys:
+        marks += _beyond(variable, limits, _MOST_KNOWN - len(marks) - (0 in marks))
     # In words one is a number, further ones are an element's bits.
     more += [f"fill={number('fill', mark)}" for mark in marks[:1]]
     more += [f"fill={int(mark.view(f'u{mark.itemsize}')):#x}" for mark in marks[1:]]
@@ -48,15 +51,28 @@ def declared(variable: Any) -> list[Any]:
             specials += [element] if not any(same(element, known) for known in specials) else []
         elif np.isfinite(element) and element not in found:
             found.append(element)
-    if len(found) > _MOST:
+    taken = len(found) + (0 in found)  # a zero is two elements, 0 and -0
+    if taken > _MOST:
         raise SleekError(
-            f"{', '.join(_NAMES)} name {[float(v) for v in found]}; a variable can have up to {_MOST} missing values", INVALID_ARGUMENT
+            f"{', '.join(_NAMES)} name {[float(v) for v in found]}; a variable can have up to {_MOST} missing values, of which 0 counts twice", INVALID_ARGUMENT
         )
-    return specials[: _MOST - len(found)] + found
+    return specials[: _MOST - taken] + found
 
 
-def _limits(variable: Any) -> str | None:
-    """The valid range of a variable of floats in words, such as ``0:1`` or ``0:``."""
+def _beyond(variable: Any, limits: tuple[float | None, float | None], room: int) -> list[Any]:
+    """The elements nearest to the limits that lie beyond them, as far as there is room: they are valid to who reads the limits in the type of
+    the variable, and stay what they are to anybody where they are kept exactly, and apart from all others."""
+    dtype, found = _dtype(variable), []
+    for end, sign in zip(limits, (-1, 1)):
+        with np.errstate(over="ignore"):
+            element = None if end is None else np.asarray(end).astype(dtype)[()]
+        if element is not None and np.isfinite(element) and sign * float(element) > sign * float(end or 0):
+            found.append(element)
+    return found if len(found) <= room else []
+
+
+def _limits(variable: Any) -> tuple[float | None, float | None] | None:
+    """The valid range of a variable of floats: None where there is no end."""
     attributes = _attributes(variable)
     if _dtype(variable).name not in FLOATS:
         return None
@@ -65,7 +81,7 @@ def _limits(variable: Any) -> str | None:
     low, high = (None if end is None or not np.isfinite(end) else end for end in (low, high))
     if low is None and high is None or low is not None and high is not None and low > high:
         return None
-    return ":".join("" if end is None else number("limits", end) for end in (low, high))
+    return low, high
 
 
 def _dtype(variable: Any) -> np.dtype[Any]:

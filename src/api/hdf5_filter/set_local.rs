@@ -145,7 +145,9 @@ fn together(request: &mut Params, dtype: DType, fills: Vec<u64>) -> Result<Optio
     request.missing = MissingValues::of(&named)?;
     let own: Vec<u64> = request.missing.of_type(dtype)?.bits().to_vec();
     let fills: Vec<u64> = fills.into_iter().filter(|bits| !own.contains(bits)).collect();
-    Ok((named.len() + fills.len() <= MAX_MISSING).then_some(fills))
+    // A zero takes two places.
+    let zeros = [&own, &fills].into_iter().flatten().filter(|bits| dtype.number(**bits) == 0.0).count();
+    Ok((own.len() + fills.len() + usize::from(zeros == 1) <= MAX_MISSING).then_some(fills))
 }
 
 /// What a person should know of a dataset besides the request.
