@@ -99,7 +99,7 @@ impl Variable {
 
 /// The dataset of that path, or the only one whose path ends so.
 pub fn field_named<'a>(file: &Id<'a>, contents: &Contents, name: &str) -> Result<Field<'a>, String> {
-    let object = &contents.objects[contents.variable(name)?];
+    let object = &contents.objects[contents.variable(file, name)?];
     Field::open(file, object)?.map_err(|why| format!("{}: {why}", object.name()))
 }
 

@@ -7,9 +7,9 @@ use super::abi::{self, Herr};
 use super::{Id, c_string, h5, h5_id};
 use crate::progress::some_of;
 
-/// Which object it is, whatever its name: its address, as this HDF5 gives it.
+/// Which object it is, whatever its name: its file's number and its address there, as this HDF5 gives them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key([u8; 16]);
+pub struct Key([u64; 3]);
 
 pub struct Object {
     pub kind: ObjectKind,
@@ -71,13 +71,13 @@ impl Contents {
     }
 
     /// The places of the dataset of this path, or else of all whose paths end so; an error where there is none.
-    pub fn variables(&self, name: &str) -> Result<Vec<usize>, String> {
-        let path = format!("/{}", name.trim_start_matches('/'));
+    pub fn variables(&self, file: &Id, name: &str) -> Result<Vec<usize>, String> {
+        let (path, names) = (format!("/{}", name.trim_start_matches('/')), self.names(file)?);
         let datasets = || self.objects.iter().enumerate().filter(|(_, o)| o.kind == ObjectKind::Dataset);
-        let places = |is_one: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            datasets().filter(|(_, o)| is_one(&o.name())).map(|(place, _)| place).collect()
+        let places = |is_one: &dyn Fn(&String) -> bool| -> Vec<usize> {
+            datasets().map(|(place, _)| place).filter(|place| names[*place].iter().any(is_one)).collect()
         };
-        let by_path = places(&|name| name == path);
+        let by_path = places(&|name| *name == path);
         let found = if by_path.is_empty() { places(&|name| name.ends_with(&path)) } else { by_path };
         if found.is_empty() {
             let names = some_of(datasets().map(|(_, o)| o.name()));
@@ -87,12 +87,47 @@ impl Contents {
     }
 
     /// The place of the one dataset of this name.
-    pub fn variable(&self, name: &str) -> Result<usize, String> {
-        match self.variables(name)?[..] {
+    pub fn variable(&self, file: &Id, name: &str) -> Result<usize, String> {
+        match self.variables(file, name)?[..] {
             [place] => Ok(place),
             ref places => {
                 let names = some_of(places.iter().map(|place| self.objects[*place].name()));
                 Err(format!("{name}: may be {names}; name one of them"))
+            }
+        }
+    }
+
+    /// All names of each object, its path first: by each link to it, of each name that a link gives the group.
+    pub fn names(&self, file: &Id) -> Result<Vec<Vec<String>>, String> {
+        let mut names: Vec<Vec<String>> = self.objects.iter().map(|object| vec![object.name()]).collect();
+        let mut found = Vec::new();
+        for (group, links) in self.links.iter().enumerate() {
+            for link in links {
+                found.extend(self.target(file, group, link)?.map(|place| (group, link.name.to_string_lossy(), place)));
+            }
+        }
+        for of_groups in [true, false] {
+            let is_now = |place: usize| (self.objects[place].kind == ObjectKind::Group) == of_groups;
+            for (group, name, place) in found.iter().filter(|(.., place)| is_now(*place)) {
+                // Links may lead in circles.
+                let groups = if of_groups { vec![self.objects[*group].name()] } else { names[*group].clone() };
+                let more = groups.iter().map(|group| format!("{}/{name}", group.trim_end_matches('/')));
+                let more: Vec<String> = more.filter(|name| *name != names[*place][0]).collect();
+                names[*place].extend(more);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The place of the object that a link of a group leads to, if it is in the same file.
+    pub fn target(&self, file: &Id, group: usize, link: &Link) -> Result<Option<usize>, String> {
+        match &link.to {
+            Target::Object(place) => Ok(Some(*place)),
+            Target::Other(..) => Ok(None),
+            Target::Soft(_) => {
+                let group = open_object(file, &self.objects[group].path)?;
+                let object = file.hdf5.forgive(open_object(&group, &link.name));
+                Ok(object.map(|object| self.place_of(&object)).transpose()?.flatten())
             }
         }
     }
@@ -179,14 +214,7 @@ fn identify(object: &Id) -> Result<(Key, ObjectKind), String> {
     if answer < 0 {
         return Err(object.hdf5.complaint("H5Oget_info"));
     }
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&info[1].to_ne_bytes());
-    let kind_at = if object.hdf5.object_info_by_token.is_some() {
-        key[8..].copy_from_slice(&info[2].to_ne_bytes());
-        3
-    } else {
-        2
-    };
+    let (rest, kind_at) = if object.hdf5.object_info_by_token.is_some() { (info[2], 3) } else { (0, 2) };
     let [a, b, c, d, ..] = info[kind_at].to_ne_bytes();
     let kind = match c_int::from_ne_bytes([a, b, c, d]) {
         abi::GROUP => ObjectKind::Group,
@@ -194,7 +222,7 @@ fn identify(object: &Id) -> Result<(Key, ObjectKind), String> {
         abi::NAMED_TYPE => ObjectKind::NamedType,
         other => return Err(format!("an object of kind {other} is not known to this command")),
     };
-    Ok((Key(key), kind))
+    Ok((Key([info[0], info[1], rest]), kind))
 }
 
 /// Appends a name to a vector of names.

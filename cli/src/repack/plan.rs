@@ -46,7 +46,7 @@ impl<'a> Item<'a> {
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
         let (name, opened) = (object.name(), Field::open(file, object)?);
-        let (request, by) = requests.of(place, &name, opened.as_ref().ok());
+        let (request, by) = requests.of(place, opened.as_ref().ok());
         let is_wanted = matches!(request, Some(Request::Compress(_)));
         if requests.args.filter.restores() {
             return Item::restored(file, object, opened, is_wanted);

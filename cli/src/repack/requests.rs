@@ -1,6 +1,6 @@
 //! What is asked for each dataset.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sleek::{Bound, MissingValues, Params, Profile};
 
@@ -28,6 +28,12 @@ pub struct Requests<'a> {
     rules: &'a Rules,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
+    /// The places of what `--exclude` is for.
+    excluded: BTreeSet<usize>,
+    /// All names of each object.
+    pub names: Vec<Vec<String>>,
+    /// The patterns of `--exclude` that are for no dataset.
+    pub idle: Vec<String>,
 }
 
 impl<'a> Requests<'a> {
@@ -40,7 +46,10 @@ impl<'a> Requests<'a> {
         contents: &Contents,
     ) -> Result<Requests<'a>, String> {
         let (missing, coordinates) = (args.quality.missing()?, coordinates(file, contents)?);
-        let mut requests = Requests { args, general, missing, coordinates, rules, named: BTreeMap::new() };
+        let (named, excluded, names) = (BTreeMap::new(), BTreeSet::new(), contents.names(file)?);
+        let mut requests =
+            Requests { args, general, missing, coordinates, rules, named, excluded, names, idle: Vec::new() };
+        let mut said = BTreeMap::new();
         for (path, request) in &args.dataset {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
@@ -48,9 +57,14 @@ impl<'a> Requests<'a> {
                 let known = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset).map(Object::name);
                 return Err(format!("--dataset {path}: there is no such dataset; there are {}", some_of(known)));
             };
-            requests.named.insert(place, request.clone());
+            let before = requests.named.insert(place, request.clone());
+            let other = said.insert(place, path).filter(|_| before.is_some_and(|before| before != *request));
+            if let Some(other) = other {
+                return Err(format!("--dataset {other} and {path}: are one dataset; one request is possible"));
+            }
         }
-        requests.restrict(&args.variables, contents)?;
+        requests.exclude(contents);
+        requests.restrict(file, contents)?;
         Ok(requests)
     }
 
@@ -93,12 +107,25 @@ impl<'a> Requests<'a> {
         is_wanted.then(|| Params { profile, ..Params::new(field.stored.dtype) })
     }
 
-    /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
-    fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
+    /// Finds what is excluded, by whatever name it has.
+    fn exclude(&mut self, contents: &Contents) {
+        for pattern in &self.args.exclude {
+            let is_meant = |place: &usize| {
+                contents.objects[*place].kind == ObjectKind::Dataset && pattern.holds_one_of(&self.names[*place])
+            };
+            let places: Vec<usize> = (0..contents.objects.len()).filter(is_meant).collect();
+            self.idle.extend(places.is_empty().then(|| format!("--exclude '{}'", pattern.text())));
+            self.excluded.extend(places);
+        }
+    }
+
+    /// Leaves the general request to the variables alone, named by their paths or the last parts of these.
+    fn restrict(&mut self, file: &Id, contents: &Contents) -> Result<(), String> {
+        let variables = &self.args.variables;
         let Some(wish) = self.general.take_if(|_| !variables.is_empty()) else { return Ok(()) };
         for variable in variables {
-            let places = contents.variables(variable).map_err(|e| format!("-v {e}"))?;
-            for place in places {
+            let places = contents.variables(file, variable).map_err(|e| format!("-v {e}"))?;
+            for place in places.into_iter().filter(|place| !self.excluded.contains(place)) {
                 self.named.entry(place).or_insert(Request::Compress(wish.clone()));
             }
         }
@@ -127,14 +154,14 @@ impl<'a> Requests<'a> {
     }
 
     /// What is asked for a dataset, and who named it.
-    pub fn of(&self, place: usize, name: &str, field: Option<&Field>) -> (Option<Request>, By) {
+    pub fn of(&self, place: usize, field: Option<&Field>) -> (Option<Request>, By) {
         if let Some(request) = self.named.get(&place) {
             return (Some(request.clone()), By::Name);
         }
-        if self.args.exclude.iter().any(|pattern| pattern.holds(name)) {
+        if self.excluded.contains(&place) {
             return (Some(Request::Keep), By::All);
         }
-        let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));
+        let rule = field.and_then(|field| self.rules.of(&self.names[place], field.stored.dtype));
         match rule {
             Some((request, true)) => (Some(request), By::Rule),
             Some((request, false)) => (Some(request), By::All),

@@ -26,9 +26,18 @@ impl Pattern {
     }
 
     /// Whether it is for the dataset at a path: a pattern without a slash is for the last part.
-    pub fn holds(&self, path: &str) -> bool {
+    fn holds(&self, path: &str) -> bool {
         let name = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
         self.matcher.is_match(name)
+    }
+
+    /// Whether it is for the dataset that has these names.
+    pub fn holds_one_of(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.holds(name))
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether it is the name of one dataset.
@@ -110,16 +119,16 @@ impl Rules {
             .map(Rules)
     }
 
-    /// The rules that match none of these datasets, by number and pattern.
-    pub fn without_match(&self, datasets: &[(String, DType)]) -> Vec<String> {
-        let has_none = |rule: &Rule| !datasets.iter().any(|(path, dtype)| rule.holds(path, *dtype));
+    /// The rules that match none of these datasets, whose names these are, by number and pattern.
+    pub fn without_match(&self, datasets: &[(&[String], DType)]) -> Vec<String> {
+        let has_none = |rule: &Rule| !datasets.iter().any(|(names, dtype)| rule.holds(names, *dtype));
         let rules = self.0.iter().enumerate().filter(|(_, rule)| has_none(rule));
         rules.map(|(i, rule)| format!("rule {} ('{}')", i + 1, rule.dataset.text)).collect()
     }
 
-    /// What is to become of a dataset, and whether a rule has its very name.
-    pub fn of(&self, path: &str, dtype: DType) -> Option<(Request, bool)> {
-        let rule = self.0.iter().find(|rule| rule.holds(path, dtype))?;
+    /// What is to become of the dataset that has these names, and whether a rule has one of them.
+    pub fn of(&self, names: &[String], dtype: DType) -> Option<(Request, bool)> {
+        let rule = self.0.iter().find(|rule| rule.holds(names, dtype))?;
         Some((rule.request.clone(), rule.dataset.is_exact()))
     }
 }
@@ -148,8 +157,8 @@ impl Rule {
         Ok(Rule { dataset: Pattern::new(&dataset)?, kind, request: request::parse(&items.join(","))? })
     }
 
-    fn holds(&self, path: &str, dtype: DType) -> bool {
-        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.dataset.holds(path)
+    fn holds(&self, names: &[String], dtype: DType) -> bool {
+        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.dataset.holds_one_of(names)
     }
 }
 

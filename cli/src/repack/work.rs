@@ -40,10 +40,10 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let quiet = args.verbosity.quiet;
     // Of many files each need not have all.
     if args.only.is_empty() {
-        let fields =
-            items.iter().flatten().filter_map(|item| Some((item.name.clone(), item.field.as_ref()?.stored.dtype)));
-        for rule in rules.without_match(&fields.collect::<Vec<_>>()) {
-            tell(&format!("sleek: warning: {rule} matches no dataset of {}", args.input.display()));
+        let fields = items.iter().zip(&requests.names);
+        let fields = fields.filter_map(|(item, names)| Some((&names[..], item.as_ref()?.field.as_ref()?.stored.dtype)));
+        for idle in rules.without_match(&fields.collect::<Vec<_>>()).iter().chain(&requests.idle) {
+            tell(&format!("sleek: warning: {idle} matches no dataset of {}", args.input.display()));
         }
     }
     match &args.output {

@@ -9,7 +9,7 @@ use super::pair::{Pair, types_in_words};
 use super::report::{FieldVerdict, Judged, Report};
 use crate::hdf5::dataset::{Field, encoded, lengths, size_of_type};
 use crate::hdf5::filters::missing_filter;
-use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, each_type, is_variable_text, open_object};
+use crate::hdf5::object::{Contents, Object, ObjectKind, each_type, is_variable_text, open_object};
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id, split};
 use crate::io::zeroed;
 use crate::progress::Progress;
@@ -45,11 +45,11 @@ fn compare_files(args: &Args) -> Result<Report, String> {
     let is_named = first.is_some() || second.is_some();
     let (names, lost) = match first.as_ref().or(second.as_ref()) {
         Some(name) => {
-            let of = |contents: &Contents, path: &Path, name| {
-                contents.variable(name).map_err(|e| format!("{}: {e}", path.display()))
+            let of = |(file, contents): &File, path: &Path, name| {
+                contents.variable(file, name).map_err(|e| format!("{}: {e}", path.display()))
             };
-            let place = of(&old.1, &original, name)?;
-            let twin = of(&new.1, &compressed, second.as_ref().unwrap_or(name))?;
+            let place = of(&old, &original, name)?;
+            let twin = of(&new, &compressed, second.as_ref().unwrap_or(name))?;
             (vec![Name { name: old.1.objects[place].name(), places: (place, Some(twin)) }], Vec::new())
         }
         None => names(&old, &new)?,
@@ -100,11 +100,11 @@ fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<String>), String> {
             let others = twin.map(|twin| (twin, &new.1.links[twin]));
             let other = others.and_then(|(twin, links)| Some((twin, links.iter().find(|l| l.name == link.name)?)));
             let name = format!("{path}/{}", link.name.to_string_lossy());
-            let Some(place) = target(old, group, link)? else {
+            let Some(place) = old.1.target(&old.0, group, link)? else {
                 lost.extend(other.is_none_or(|(_, other)| other.to != link.to).then_some(name));
                 continue;
             };
-            let places = (place, other.map(|(twin, link)| target(new, twin, link)).transpose()?.flatten());
+            let places = (place, other.map(|(twin, link)| new.1.target(&new.0, twin, link)).transpose()?.flatten());
             if !seen.insert(places) {
                 continue;
             }
@@ -120,19 +120,6 @@ fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<String>), String> {
         }
     }
     Ok((found, lost))
-}
-
-/// The object of its own file that a link leads to.
-fn target((file, contents): &File, group: usize, link: &Link) -> Result<Option<usize>, String> {
-    match &link.to {
-        Target::Object(place) => Ok(Some(*place)),
-        Target::Other(..) => Ok(None),
-        Target::Soft(_) => {
-            let group = open_object(file, &contents.objects[group].path)?;
-            let object = file.hdf5.forgive(open_object(&group, &link.name));
-            Ok(object.map(|object| contents.place_of(&object)).transpose()?.flatten())
-        }
-    }
 }
 
 /// Compares two datasets, and takes the figures that are asked for where both are of floats.

@@ -155,6 +155,37 @@ def rules_for_names_and_types():
 
 
 @scenario
+def every_name_of_a_dataset_counts():
+    """Second links, soft ones, and those of its group."""
+    with h5py.File("old.h5", "w") as f:
+        for name in "a", "g/b":
+            f[name] = np.cumsum(np.random.default_rng(0).normal(size=50_000)).astype("f4")
+        f["h"], f["s"], f["again"] = f["a"], h5py.SoftLink("/a"), f["g"]
+        f["g/up"] = f["/"]
+    same = {name: f"/{name}" for name in ("a", "b")}
+
+    def whats(request, warning=None):
+        done = attempt(f"repack -qf --json {request} old.h5 new.h5")
+        assert done.returncode == 0 and (done.stderr == "" if warning is None else warning in done.stderr), done.stderr
+        what = {d["dataset"]: d["what"] for d in json.loads(done.stdout)}
+        return what["/a"], what["/again/b"]
+
+    kept, rounded, unnamed = "kept: by request", "abs 1", "kept: not named"
+    for pattern in "a", "h", "s", "/h", "/s", "/?", "/again/up/h":
+        assert whats(f"--abs 1 --exclude {pattern}") == (kept, rounded), pattern
+    for pattern in "b", "/g/b", "/again/b", "/again/*":
+        assert whats(f"--abs 1 --exclude {pattern}") == (rounded, kept), pattern
+    assert whats("--abs 1 --exclude /typo", "--exclude '/typo' matches no dataset of old.h5") == (rounded, rounded)
+    for name in "a", "h", "/s":
+        assert whats(f"--abs 1 -v {name}") == (rounded, unnamed), name
+        assert whats(f"--abs 1 -v {name},b --exclude h") == (kept, rounded), name
+    Path("rules.toml").write_text('[[rule]]\ndataset = "/g/b"\nkeep = true\n[[rule]]\nabs = 1\n')
+    assert whats("--rules rules.toml") == (rounded, kept)
+    fails("repack --dataset /h=lossless --dataset /a=abs=1 old.h5 none.h5", "--dataset /h and /a: are one dataset; one request is possible")
+    sleek("decompress -q old.h5:h h.npy")
+
+
+@scenario
 def what_leads_nowhere_is_told():
     """Files that only have the name are counted; rules and names that lead nowhere are told."""
     os.mkdir("in")
