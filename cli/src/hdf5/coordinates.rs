@@ -2,7 +2,7 @@
 //! along with what is measured there.
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use super::abi::{self, DEFAULT};
 use super::missing::text;
@@ -94,6 +94,11 @@ fn named_from(file: &Id, contents: &Contents, from: &str, name: &str) -> Result<
 
 /// The text of an attribute, if there is one and it is a single text.
 pub fn text_of(object: &Id, name: &CStr) -> Result<Option<String>, String> {
+    Ok(bytes_of(object, name)?.map(|text| text.to_string_lossy().into_owned()))
+}
+
+/// The same as it is stored, in whatever encoding.
+pub fn bytes_of(object: &Id, name: &CStr) -> Result<Option<CString>, String> {
     let hdf5 = object.hdf5;
     if h5!(hdf5, H5Aexists(object.id, name.as_ptr()))? == 0 {
         return Ok(None);

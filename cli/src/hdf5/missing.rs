@@ -10,6 +10,9 @@ use super::dataset::{Field, size_of_type};
 use super::{Id, h5, h5_id};
 use sleek::advise::elements;
 
+/// As many may be named where undeclared ones are still searched for.
+const MOST_KNOWN: usize = 2;
+
 /// What a dataset says of its values.
 #[derive(Debug, PartialEq)]
 pub struct Declared {
@@ -65,17 +68,26 @@ impl Field<'_> {
         let (dtype, named) = (self.stored.dtype, self.named(besides)?);
         let mut missing = MissingValues::default();
         for (value, _) in &named.values {
-            let room = missing.push(MissingValue::Number(*value)).and_then(|()| missing.of_type(dtype));
+            let room = missing.push(MissingValue::Number(*value)).and_then(|()| missing.check(dtype));
             room.map_err(|e| self.too_many(&named, &e.message))?;
         }
         for value in named.specials {
             let mut more = missing;
-            if more.push(value).and_then(|()| more.of_type(dtype)).is_ok() {
+            if more.push(value).and_then(|()| more.check(dtype)).is_ok() {
                 missing = more;
             }
         }
         let (low, high) = self.said_valid()?;
         let valid = (self.in_type(low), self.in_type(high));
+        // To who reads a limit in the dataset's type the element nearest to it is valid also where it lies beyond.
+        // Kept exactly, and apart from all others, it stays what it was to anybody.
+        for (element, is_beyond) in [(valid.0, valid.0 < low), (valid.1, valid.1 > high)] {
+            let mut more = missing;
+            if is_beyond && element.is_finite() && more.push(MissingValue::Number(element)).is_ok() {
+                let places = more.of_type(dtype).map_or(MAX_MISSING, |missing| missing.len());
+                missing = if places <= MOST_KNOWN { more } else { missing };
+            }
+        }
         Ok(Declared { missing, valid, limits: Limits::new(low, high).unwrap_or(None) })
     }
 
@@ -178,16 +190,17 @@ impl Field<'_> {
                 h5!(hdf5, H5Aread(attribute.id, double, values.as_mut_ptr().cast()))?;
                 Ok(values)
             }
-            abi::STRING if count == 1 => {
-                Ok(text(&attribute, &kind, &space)?.as_deref().and_then(number).into_iter().collect())
-            }
+            abi::STRING if count == 1 => Ok(text(&attribute, &kind, &space)?
+                .and_then(|text| number(&text.to_string_lossy()))
+                .into_iter()
+                .collect()),
             _ => Ok(Vec::new()),
         }
     }
 }
 
 /// The text of an attribute of one string.
-pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<String>, String> {
+pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<CString>, String> {
     let hdf5 = attribute.hdf5;
     // A copy of a type of a file is a type in memory.
     let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;
@@ -195,7 +208,7 @@ pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<Strin
         let mut bytes = vec![0u8; size_of_type(kind)?];
         h5!(hdf5, H5Aread(attribute.id, memory.id, bytes.as_mut_ptr().cast()))?;
         bytes.push(0);
-        return Ok(CStr::from_bytes_until_nul(&bytes).ok().map(|s| s.to_string_lossy().into_owned()));
+        return Ok(CStr::from_bytes_until_nul(&bytes).ok().map(CStr::to_owned));
     }
     let mut start: *mut c_char = std::ptr::null_mut();
     let place: *mut c_void = (&raw mut start).cast();
@@ -204,7 +217,7 @@ pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<Strin
     let text: Option<CString> = (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) }.to_owned());
     // SAFETY: the place is as H5Aread filled it.
     unsafe { (hdf5.call.H5Dvlen_reclaim)(memory.id, space.id, DEFAULT, place) };
-    Ok(text.map(|s| s.to_string_lossy().into_owned()))
+    Ok(text)
 }
 
 /// A number as people and programs write it into a text: -9999, 1.e20, -999.f, 1e20f.

@@ -257,7 +257,8 @@ impl Shape {
     }
 }
 
-/// Rewrites a reference of `size` bytes. One that leads to nothing, as after its object was deleted, becomes null.
+/// Rewrites a reference of `size` bytes. One that leads to nothing, as after its object was deleted, becomes null; to
+/// what no link leads is an error, since only what has a name is in the new file.
 ///
 /// # Safety
 /// At `at` is a reference of this kind.
@@ -269,10 +270,12 @@ unsafe fn reference(copy: &Copy, at: *mut c_void, kind: i32, size: usize) -> Res
         return Ok(());
     }
     let object = hdf5.forgive(h5_id!(hdf5, H5Rdereference2(copy.from.id, DEFAULT, kind, at)));
-    let place = object.map(|o| copy.contents.place_of(&o)).transpose()?.flatten();
-    let Some(place) = place else {
+    let Some(object) = object else {
         bytes.fill(0);
         return Ok(());
+    };
+    let Some(place) = copy.contents.place_of(&object)? else {
+        return Err("refers to an object that has no name, and would not be in the new file: link it first".into());
     };
     let path = copy.contents.objects[place].path.as_ptr();
     let region = match kind {

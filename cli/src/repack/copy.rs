@@ -46,8 +46,8 @@ pub fn file(
     let to = h5_id!(hdf5, H5Fcreate(name.as_ptr(), abi::TRUNCATE, creation.id, access.id))?;
     let mut made = vec![false; contents.objects.len()];
     made[0] = true;
-    let (waiting_types, left) = (unused_name(contents)?, views::left_folder(input, path));
-    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, left, filter: args.filter };
+    let (waiting_types, folders) = (unused_name(contents)?, views::Folders::of(input, path));
+    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, folders, filter: args.filter };
     copy.types()?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
     let mut progress = Progress::new("writing", Some(total), args.verbosity.quiet);
@@ -198,7 +198,7 @@ impl<'a> Copy<'a> {
         let hdf5 = self.hdf5;
         let old = open_object(self.from, &object.path)?;
         let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-        self.left.iter().try_for_each(|left| views::check(&old, left))?;
+        self.folders.check(&old)?;
         if attributes::has_variable_fill(&old, &kind)? {
             let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
             return self.empty(&old, &kind, &creation, to).map(drop);

@@ -1,9 +1,9 @@
 //! The new file while it is made, and the named types in it.
 
 use std::ffi::CString;
-use std::path::PathBuf;
 
 use super::request::Filter;
+use super::views::Folders;
 use crate::hdf5::abi::DEFAULT;
 use crate::hdf5::object::{Contents, ObjectKind, open_object};
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -18,8 +18,8 @@ pub struct Copy<'a> {
     pub made: Vec<bool>,
     /// Where named types wait for their first link: datasets need them before.
     pub waiting_types: CString,
-    /// The folder of the old file, where the new one lies in another.
-    pub left: Option<PathBuf>,
+    /// Where the views in the files look.
+    pub folders: Folders,
     /// The filter that datasets get.
     pub filter: Filter,
 }

@@ -12,7 +12,7 @@ use super::new_file::Copy;
 use super::plan::Item;
 use crate::args::quoted;
 use crate::hdf5::abi::{self, DEFAULT};
-use crate::hdf5::coordinates::text_of;
+use crate::hdf5::coordinates::bytes_of;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::{Filter, in_words, pipeline};
 use crate::hdf5::losses::{ABS_BOUND, BOUND, LOSSES, MODE, SEPARATOR, loss, losses};
@@ -133,10 +133,10 @@ fn is_netcdf(root: &Id) -> Result<bool, String> {
 fn history(root: &Id) -> Result<(), String> {
     let command = in_shell(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
     let line = format!("{}: {} # sleek {}", date(now()), printable(&command), sleek::VERSION);
-    let text = match (exists(root, HISTORY)?, text_of(root, HISTORY)?) {
+    let text = match (exists(root, HISTORY)?, bytes_of(root, HISTORY)?) {
         (true, None) => return Ok(()),
-        (_, Some(before)) if !before.is_empty() => format!("{line}\n{before}"),
-        _ => line,
+        (_, Some(before)) if !before.is_empty() => [line.as_bytes(), b"\n", before.as_bytes()].concat(),
+        _ => line.into_bytes(),
     };
     if text.len() > LONG { Ok(()) } else { put_text(root, HISTORY, &text) }
 }
@@ -194,14 +194,22 @@ fn put_number(object: &Id, name: &CStr, value: f64) -> Result<(), String> {
     h5!(hdf5, H5Awrite(attribute.id, memory, (&raw const value).cast())).map(drop)
 }
 
-/// One text of a fixed length, as netCDF's programs write theirs.
-fn put_text(object: &Id, name: &CStr, text: &str) -> Result<(), String> {
+/// One text of a fixed length, as netCDF's programs write theirs: bytes that are no UTF-8 as they are, in whatever
+/// encoding.
+fn put_text(object: &Id, name: &CStr, text: impl AsRef<[u8]>) -> Result<(), String> {
+    let text = text.as_ref();
     let hdf5 = object.hdf5;
     remove(object, name)?;
-    let bytes: CString = c_string(text.as_bytes())?;
+    let bytes: CString = c_string(text)?;
     let kind = h5_id!(hdf5, H5Tcopy(hdf5.constant(c"H5T_C_S1_g")?))?;
     h5!(hdf5, H5Tset_size(kind.id, text.len().max(1)))?;
-    h5!(hdf5, H5Tset_cset(kind.id, if text.is_ascii() { abi::ASCII } else { abi::UTF8 }))?;
+    h5!(
+        hdf5,
+        H5Tset_cset(
+            kind.id,
+            if text.is_ascii() || std::str::from_utf8(text).is_err() { abi::ASCII } else { abi::UTF8 }
+        )
+    )?;
     let space = h5_id!(hdf5, H5Screate(abi::SCALAR_SPACE))?;
     let attribute = h5_id!(hdf5, H5Acreate2(object.id, name.as_ptr(), kind.id, space.id, DEFAULT, DEFAULT))?;
     h5!(hdf5, H5Awrite(attribute.id, kind.id, bytes.as_ptr().cast())).map(drop)

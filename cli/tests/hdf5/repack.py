@@ -62,6 +62,10 @@ def parts_in_other_files_stay_there():
     # A view counts from its own folder; without one the file may go elsewhere, and links stay as they are.
     elsewhere = "repack -q --abs 1e-2 in/old.h5 out/deep/new.h5"
     fails(elsewhere, "by a relative name; write OUT into that folder")
+    os.symlink("in/old.h5", "link.h5")
+    fails("repack -q --abs 1e-2 link.h5 here.h5", "by a relative name; write OUT into that folder")
+    sleek("repack -qf --abs 1e-2 link.h5 in/new.h5")
+    fields.same_others("in/old.h5", "in/new.h5")
     with h5py.File("in/old.h5", "r+") as f:
         for name in "view", "none", "whole", "stacked", "blocks":
             del f[name]
@@ -167,6 +171,12 @@ def attributes_say_what_was_done():
     assert attributes("new.nc") == f"{command} # sleek {VERSION}\n2020: made"
     assert fields.header("old.nc") == fields.header("new.nc").replace('\n\t\t\t"2020: made" ;', "")
     sleek("verify old.nc new.nc")
+    # Lines before it may be in any encoding.
+    with h5py.File("latin.h5", "w") as f:
+        f["t"], f.attrs["history"] = np.sin(np.arange(9000.0)), np.bytes_(b"2020: M\xe4rz")
+    sleek("repack -q --abs 1e-3 latin.h5 latin2.h5")
+    with h5py.File("latin2.h5") as f:
+        assert f.attrs["history"].endswith(b"\n2020: M\xe4rz"), f.attrs["history"]
     # What a shell would take apart is in quotes, and of many files each has the one command that was given.
     say(["-q", "--abs", "1e-3", "--exclude", "x y*", "-f", "--to", "folder", "old.nc", "new.nc"])
     has(attributes("folder/old.nc"), "sleek repack -q --abs 1e-3 --exclude 'x y*' -f --to folder old.nc new.nc # sleek")

@@ -238,6 +238,16 @@ def valid_values_stay_valid():
         has(sleek(f"repack --force --verify --noa 2e-4 --profile {profile} old.h5 new.h5"), "verified")
         assert [left("new.h5", name) for name in ("cld", "both", "ends")] == [0, 0, 0], profile
         assert profile != "adaptive" or left("new.h5", "free") > 0, "the case is none"
+    # Limits in a wider type than the data: 0.3 is below the nearest float, which the data hold.
+    x = np.random.default_rng(0).uniform(0, 0.4, size=(100, 100)).clip(0.1, 0.3).astype("f4")
+    with h5py.File("wide.h5", "w") as f:
+        f.create_dataset("x", data=x, chunks=(50, 100)).attrs.update(valid_min=0.1, valid_max=0.3)
+    for profile in "adaptive", "fast", "small":
+        sleek(f"repack -q --force --verify --abs 0.05 --profile {profile} wide.h5 new.h5")
+        with h5py.File("new.h5") as f:
+            b = f["x"][()]
+        assert np.array_equal(b == np.float32(0.3), x == np.float32(0.3)) and b.max() == np.float32(0.3) and b.min() >= 0.1
+        assert 0.02 < abs(x - b).max() <= 0.05
     # Who asks for a bound alone is told what it costs.
     with h5py.File("alone.h5", "w") as f:
         for name, options in ("cld", "abs=2e-4"), ("ends", "abs=2e-4,limits=0:1"):
@@ -268,6 +278,24 @@ def rounded_twice_and_undone():
         before, after = ([p.get_filter(k)[:2] for k in range(p.get_nfilters())] for p in plists)
     assert before == after and (h5py.h5z.FILTER_FLETCHER32, 0) in after, (before, after)
     fails("show --text old.h5:none", "has no element to be shown: its dimensions are [0, 5]")
+
+
+@scenario
+def what_has_no_name_is_not_lost():
+    """HDF5 keeps an object by its count, though a reference alone leads to it."""
+    count = ctypes.CDLL(str(fields.libhdf5("venv-python"))).H5Oincr_refcount
+    count.argtypes = [ctypes.c_int64]
+    with h5py.File("old.h5", "w") as f:
+        f["x"] = np.arange(2000.0)
+        hidden = f.create_dataset(None, data=f["x"])
+        count(hidden.id.id)
+        f["r"] = np.array([hidden.ref, f["x"].ref], dtype=h5py.ref_dtype)
+    fails("repack -q --lossless old.h5 new.h5", "/r: refers to an object that has no name")
+    with h5py.File("old.h5", "r+") as f:
+        f["named"] = f[f["r"][0]]
+    sleek("repack -q --lossless --even-if-larger old.h5 new.h5")
+    with h5py.File("new.h5") as f:
+        assert [f[r].name for r in f["r"]] == ["/named", "/x"]
 
 
 def everything_of(name, values):
