@@ -37,16 +37,22 @@ impl Promise {
         Ok(Promise { place: place.unwrap_or(0), ..Promise::of_params(field, &params)? })
     }
 
-    /// By its filter. By what the attributes tell that was lost since the values were those of `old`, where there is no
-    /// filter, or its bound is only the last one of several.
+    /// By its filter, and by what the attributes tell that was lost since the values were those of `old`. Where the
+    /// filter's bound is not the last loss of those, all of them and the filter's may be in the values.
     pub fn since(old: &Field, field: &Field) -> Result<Promise, String> {
         let promise = Promise::of(field)?;
+        let Some((bound, told)) = lost_since(old, field)? else { return Ok(promise) };
         let is_ours = pipeline(&field.properties)?.iter().any(Filter::is_sleek);
-        let is_last = |told: &str| told.rsplit_once(SEPARATOR).is_some_and(|(_, last)| last == loss(promise.bound));
-        Ok(match lost_since(old, field)?.filter(|(_, told)| !is_ours || is_last(told)) {
-            Some((bound, told)) => Promise { bound, told: Some(told), ..promise },
-            None => promise,
-        })
+        let own = Some(promise.bound).filter(|own| is_ours && *own != Bound::Lossless);
+        let last = own.map(loss);
+        let (bound, told) = match own {
+            Some(_) if last.as_ref() == Some(&told) => return Ok(promise),
+            Some(own) if told.rsplit(SEPARATOR).next() != last.as_deref() => {
+                (together(bound, own), format!("{told}{SEPARATOR}{}", loss(own)))
+            }
+            _ => (bound, told),
+        };
+        Ok(Promise { bound, told: Some(told), ..promise })
     }
 
     /// By what it was compressed with.
@@ -95,6 +101,14 @@ impl Promise {
             return format!("{told} by its attributes");
         }
         in_words(self.bound)
+    }
+}
+
+/// What follows from two losses, one after the other; as little as from a rate where they are of several kinds.
+fn together(first: Bound, second: Bound) -> Bound {
+    match (first.absolute(), second.absolute()) {
+        (Some(first), Some(second)) => Bound::Abs((first + second).next_up()),
+        _ => Bound::Rate(1.0),
     }
 }
 

@@ -239,6 +239,17 @@ def what_is_undone_is_held_to_the_losses_that_its_attributes_tell():
     for request in "--rel=1e-2 once.h5 small.h5", "--filter none small.h5 plain.h5":
         sleek(f"repack -q --force {request}")
     judged("0.h5", "plain.h5", 0, "no bound      abs=0.125, rel=0.01 by its attributes")
+    # The last step left the values where they were, or lost nothing.
+    for first, second, said in (
+        ("abs=0.3", "lossless", "abs=0.3 by its attributes"), ("noa=0.01", "abs=0.05", "noa=0.01, abs=0.05 by its attributes"),
+    ):  # fmt: skip
+        for request in f"--{first} 0.h5 once.h5", f"--{second} --even-if-larger once.h5 small.h5":
+            sleek(f"repack -q --force {request}")
+        judged("0.h5", "small.h5", 0, f"within bound  {said}")
+        told("verify once.h5 small.h5")
+        sleek("repack -q --force --filter none small.h5 plain.h5")
+        move("plain.h5", 5)
+        judged("0.h5", "plain.h5", 1, "BROKEN        ")
     # Another program that used the filter told nothing; undoing it tells what its parameters did.
     for words, bound in (opts(ABS, 0.125), "abs=0.125"), (opts(NOA, 1e-3), "noa=0.001"):
         run("h5repack", "-f", f"a,b:UD=47474,0,{len(words)},{','.join(map(str, words))}", "0.h5", "theirs.h5", plugin=True)
