@@ -222,6 +222,16 @@ def test_a_dataset_of_xarray(tmp_path, field):
         with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
             sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
         assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
+    # Not over the file that it is still read from, under whatever name.
+    (tmp_path / "link.nc").symlink_to(tmp_path / "f.nc")
+    before = (tmp_path / "f.nc").read_bytes()
+    with xarray.open_dataset(tmp_path / "f.nc", engine="h5netcdf") as back:
+        for same in back, back["t"], back.drop_vars("t").chunk() if importlib.util.find_spec("dask") else back:
+            with pytest.raises(sleek.SleekError, match="is the file that values are still to be read from"):
+                sleek.to_netcdf(same, tmp_path / "link.nc", abs=1e-3)
+        loaded = back.load()
+    assert (tmp_path / "f.nc").read_bytes() == before
+    sleek.to_netcdf(loaded, tmp_path / "f.nc", abs=1e-3)
     # Packed floats keep what is stored, however they are said to be packed.
     scaled = xarray.Dataset({"p": (("y", "x"), 1e5 * field), "q": (("y", "x"), 1e5 * field)})
     scaled["p"].encoding = {"scale_factor": 1000.0}
@@ -284,6 +294,14 @@ def test_what_a_caller_names_goes_before_what_a_variable_declares():
     assert none != sleek.h5(abs=1)
     assert sleek.h5(abs=1, variable=variable, fill=False) == sleek.h5("abs=1", variable=variable, fill=False) == none
     assert sleek.h5("abs=1,no-fill", variable=variable) == none
+    # A zero is two elements.
+    variable.attrs["missing_value"] = [0.0, -9999.0, 1e20, np.nan]
+    assert sleek.h5(abs=1, variable=variable) == sleek.h5("abs=1,fill=0,fill=0xc61c3c00,fill=0x60ad78ec")
+    variable.attrs["missing_value"] = np.arange(4.0)
+    with pytest.raises(sleek.SleekError, match="of which 0 counts twice"):
+        sleek.h5(abs=1, variable=variable)
+    with pytest.raises(sleek.SleekError, match="missing value 0 beside 3 others"):
+        sleek.compress(np.zeros(9, "f4"), "abs=1,fill=0,fill=0x3f800000,fill=0x40000000,fill=0x40400000")
     variable.attrs["missing_value"] = np.arange(5.0)
     with pytest.raises(sleek.SleekError, match="up to 4 missing values"):
         sleek.h5(abs=1, variable=variable)
@@ -321,6 +339,20 @@ def test_values_stay_in_the_valid_range(tmp_path, attrs, profile):
     assert "_FillValue" in attrs or back[valid].min() >= 0
     assert np.array_equal(back[~valid], cover[~valid])
     assert profile != "adaptive" or restored()[valid].max() > 1
+
+
+@pytest.mark.parametrize("profile", ["adaptive", "fast", "small"])
+def test_limits_in_a_wider_type(tmp_path, profile):
+    """What is valid stays so, whether 0.3 is read as it is or as the nearest float of 32 bits, which is above it."""
+    x = np.random.default_rng(0).uniform(0, 0.4, size=(100, 100)).clip(0.1, 0.3).astype("f4")
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=x, chunks=(50, 100), **sleek.h5(abs=0.05, profile=profile, variable=Variable(valid_min=0.1, valid_max=0.3)))
+        f["t"].attrs.update(valid_min=0.1, valid_max=0.3)
+    with h5py.File(tmp_path / "f.h5") as f:
+        back = f["t"][:]
+        assert len(sleek.read(f["t"], above=0.29)[0]) == (back > 0.29).sum()
+    assert np.array_equal(back == np.float32(0.3), x == np.float32(0.3)) and back.max() == np.float32(0.3) and back.min() >= 0.1
+    assert 0.02 < worst(x, back) <= 0.05
 
 
 def test_limits_in_words():

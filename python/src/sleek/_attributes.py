@@ -25,10 +25,10 @@ def with_declared(variable: Any, request: str | None, asked: Mapping[str, Any], 
     words = in_words(request, asked)
     keys = [item.partition("=")[0].strip() for item in words.split(",")]
     marks = [] if "fill" in keys or "no-fill" in keys else declared(variable)
-    limits = _limits(variable) if with_limits and "limits" not in keys and not {"abs", "noa", "rel"}.isdisjoint(keys) else None
+    limits = valid_limits(variable) if with_limits and "limits" not in keys and not {"abs", "noa", "rel"}.isdisjoint(keys) else None
     more = [] if limits is None else ["limits=" + ":".join("" if end is None else number("limits", end) for end in limits)]
     if limits is not None and "fill" not in keys:
-        marks += _beyond(variable, limits, _MOST_KNOWN - len(marks) - (0 in marks))
+        marks += beyond(variable, limits, _MOST_KNOWN - len(marks) - (0 in marks))
     # In words one is a number, further ones are an element's bits.
     more += [f"fill={number('fill', mark)}" for mark in marks[:1]]
     more += [f"fill={int(mark.view(f'u{mark.itemsize}')):#x}" for mark in marks[1:]]
@@ -59,7 +59,7 @@ def declared(variable: Any) -> list[Any]:
     return specials[: _MOST - taken] + found
 
 
-def _beyond(variable: Any, limits: tuple[float | None, float | None], room: int) -> list[Any]:
+def beyond(variable: Any, limits: tuple[float | None, float | None], room: int) -> list[Any]:
     """The elements nearest to the limits that lie beyond them, as far as there is room: they are valid to who reads the limits in the type of
     the variable, and stay what they are to anybody where they are kept exactly, and apart from all others."""
     dtype, found = _dtype(variable), []
@@ -71,7 +71,7 @@ def _beyond(variable: Any, limits: tuple[float | None, float | None], room: int)
     return found if len(found) <= room else []
 
 
-def _limits(variable: Any) -> tuple[float | None, float | None] | None:
+def valid_limits(variable: Any) -> tuple[float | None, float | None] | None:
     """The valid range of a variable of floats: None where there is no end."""
     attributes = _attributes(variable)
     if _dtype(variable).name not in FLOATS:

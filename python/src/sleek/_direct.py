@@ -70,7 +70,7 @@ def read(
 
     With `stride`, a power of two, in the place of `out`, an array of every so many-th element along the last three dimensions. With
     `above`, `below` or both the indices of the values that are so, as ``np.nonzero`` gives them. Both go chunk by chunk, as the chunks
-    are stored, and hold no more of the dataset.
+    are stored, and hold no more of the dataset. Missing values are passed over, if they are named or declared.
 
     >>> import h5py, numpy as np, sleek, tempfile
     >>> with h5py.File(tempfile.TemporaryFile(), "w") as f:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._array import _dims, _masked, _opened, decompress, decompress_box, inspect
-from ._attributes import declared
+from ._attributes import beyond, declared, valid_limits
 from ._hdf5 import FILTER_ID
 from ._library import check, lib
 from ._params import numpy_dtype, own_shape
@@ -48,7 +48,8 @@ def ranges(stream: Any) -> np.ndarray[Any, Any]:
 
 
 def where(stream: Any, *, above: float | None = None, below: float | None = None, ranges: Any = None) -> tuple[np.ndarray[Any, Any], ...]:
-    """The indices of the values above, below or between two numbers, as ``np.nonzero`` gives them. Missing values and NaN are none.
+    """The indices of the values above, below or between two numbers, as ``np.nonzero`` gives them. NaN and missing values are none:
+    those that were named, and those that were found when the stream was made.
 
     Only the chunks that may answer are decoded. Which ones may tells `ranges`, what the function of that name gave: without it each
     chunk is decoded once to find out.
@@ -132,6 +133,8 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
     shape, found, marks = dataset.shape, [], declared(dataset)
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         marks = [*marks, dataset.fillvalue]
+    limits = valid_limits(dataset)
+    ends = [] if limits is None else beyond(dataset, limits, len(limits))
     for corner, ends in _chunks(dataset):
         box = tuple(slice(at, end) for at, end in zip(corner, ends))
         (stream, info), named = _stored(dataset, corner), marks
@@ -140,8 +143,9 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
         else:
             inside = tuple(slice(0, end - at) for at, end in zip(corner, ends))
             values = _of_type(decompress(stream), dataset.dtype).reshape(dataset.chunks)[inside]
-            # What it took for missing without being told is a value here, as in other chunks.
-            named = [*marks, *info.missing[: len(info.missing) - info.missing_found]]
+            # What it took for missing without being told is a value here, as in other chunks; so is what is next to a limit.
+            told = info.missing[: len(info.missing) - info.missing_found]
+            named = [*marks, *(mark for mark in told if mark not in ends)]
         absent = np.zeros(values.shape, bool)
         for mark in named:
             absent |= values == mark

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ._hdf5 import h5
-from ._params import NAMED
+from ._library import SleekError
+from ._params import INVALID_ARGUMENT, NAMED
 
 # What an opened file's encoding says of how it was stored there. The rest of it tells what the numbers mean, and stays.
 _STORAGE = (
@@ -21,7 +23,8 @@ def to_netcdf(
     """Saves a dataset or a variable of xarray as a netCDF file whose data variables of numbers have the filter.
 
     The request is that of `h5`, by the same arguments, for all of them: floats keep the bound, integers and packed numbers every bit. What they declare missing
-    or valid is kept. Coordinates stay as they are. A dataset that was opened from a file is saved anew, whatever its filters were.
+    or valid is kept. Coordinates stay as they are. A dataset that was opened from a file is saved anew, whatever its filters were, but not
+    over that file, unless it was loaded.
     `encoding` has more for some variables, `options` go to xarray's ``to_netcdf``. It is h5netcdf that writes.
 
     >>> import numpy as np, os, sleek, tempfile, xarray
@@ -33,6 +36,8 @@ def to_netcdf(
     """
     if not hasattr(dataset, "data_vars"):
         dataset = dataset.to_dataset(name=dataset.name or "data")
+    if options.get("mode", "w") == "w":
+        _expect_another_file(dataset, path)
     dataset = dataset.copy()
     asked: dict[str, Any] = {name: options.pop(name) for name in NAMED if name in options}
     for name, variable in dataset.variables.items():
@@ -46,6 +51,17 @@ def to_netcdf(
             variable.encoding = {**kept, "chunksizes": chunks, **words}
         variable.encoding.update((encoding or {}).get(name, {}))
     dataset.to_netcdf(path, engine="h5netcdf", **options)
+
+
+def _expect_another_file(dataset: Any, path: Any) -> None:
+    """Refuses to write over the file that values are still to be read from."""
+    waiting = [variable for variable in dataset.variables.values() if not variable._in_memory]
+    sources = {owner.encoding.get("source") for owner in (dataset, *waiting)} if waiting else ()
+    for source in sources:
+        files = [file for file in (source, path) if isinstance(file, (str, os.PathLike)) and os.path.exists(file)]
+        if len(files) == 2 and os.path.samefile(*files):
+            said = f"{os.fspath(path)} is the file that values are still to be read from: name another one, or load() and close() the dataset"
+            raise SleekError(said, INVALID_ARGUMENT)
 
 
 def _chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
