@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 // The version of this header; sleek_version() tells that of the library.
-#define SLEEK_VERSION "0.3.0"
+#define SLEEK_VERSION "0.4.0"
 
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474

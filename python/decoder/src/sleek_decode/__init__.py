@@ -21,7 +21,7 @@ from ._errors import DamagedError, DecodeError, UnsupportedError
 FILTER_ID = 47474
 """The filter's id in HDF5."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "FILTER_ID",

@@ -15,7 +15,7 @@ class Sleek(MakefilePackage):
     license("MIT OR Apache-2.0")
 
     version("main", branch="main")
-    version("0.3.0", tag="v0.3.0")
+    version("0.4.0", tag="v0.4.0")
 
     depends_on("c", type="build")
     depends_on("rust@1.89:", type="build")
