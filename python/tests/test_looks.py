@@ -53,6 +53,12 @@ def test_values_that_nobody_named_missing_are_values(tmp_path):
         for name, request, count in (("nobody", {"abs": 1e-3}, 1101), ("request", {"abs": 1e-3, "fill": -9999}, 0)):
             data = f.create_dataset(name, data=a, chunks=(1000,), **sleek.h5(**request))
             assert len(sleek.read(data, below=-100)[0]) == count
+        # A mark that is the end of a chunk, and one that stands for a limit.
+        for mark, limit, count in ((1000, None, 0), (np.float32(0.3), 0.3, 1101)):
+            b = np.where(a == -9999, mark, -1).astype("f4")
+            data = f.create_dataset(f"{mark}", data=b, chunks=(1000,), **sleek.h5(abs=1e-3, fill=float(mark)))
+            data.attrs.update({"valid_max": limit} if limit else {})
+            assert len(sleek.read(data, above=0.2)[0]) == count
 
 
 def test_chunks_of_which_hdf5_says_what_is_not(tmp_path):

@@ -134,7 +134,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         marks = [*marks, dataset.fillvalue]
     limits = valid_limits(dataset)
-    ends = [] if limits is None else beyond(dataset, limits, len(limits))
+    edges = [] if limits is None else beyond(dataset, limits, len(limits))
     for corner, ends in _chunks(dataset):
         box = tuple(slice(at, end) for at, end in zip(corner, ends))
         (stream, info), named = _stored(dataset, corner), marks
@@ -145,7 +145,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
             values = _of_type(decompress(stream), dataset.dtype).reshape(dataset.chunks)[inside]
             # What it took for missing without being told is a value here, as in other chunks; so is what is next to a limit.
             told = info.missing[: len(info.missing) - info.missing_found]
-            named = [*marks, *(mark for mark in told if mark not in ends)]
+            named = [*marks, *(mark for mark in told if mark not in edges)]
         absent = np.zeros(values.shape, bool)
         for mark in named:
             absent |= values == mark
