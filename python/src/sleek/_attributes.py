@@ -62,7 +62,8 @@ def declared(variable: Any) -> list[Any]:
 def beyond(variable: Any, limits: tuple[float | None, float | None], room: int) -> list[Any]:
     """The elements nearest to the limits that lie beyond them, as far as there is room: they are valid to who reads the limits in the type of
     the variable, and stay what they are to anybody where they are kept exactly, and apart from all others."""
-    dtype, found = _dtype(variable), []
+    dtype = _dtype(variable)
+    found: list[Any] = []
     for end, sign in zip(limits, (-1, 1)):
         with np.errstate(over="ignore"):
             element = None if end is None else np.asarray(end).astype(dtype)[()]
