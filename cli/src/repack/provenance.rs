@@ -57,7 +57,7 @@ fn filters(old: &Field, is_restored: bool, new: &Id) -> Result<(), String> {
     let before = pipeline(&old.properties)?;
     match before.iter().any(Filter::is_sleek) {
         true if !is_restored => Ok(()), // told already
-        false if !before.is_empty() => put_text(new, FILTERS, &in_words(&before)),
+        false if !before.is_empty() => put_text(new, FILTERS, in_words(&before)),
         _ => remove(new, FILTERS),
     }
 }
@@ -73,7 +73,7 @@ fn restored(old: &Field, new: &Id) -> Result<(), String> {
         let mut limits = old.blocks_in_chunks()?.into_iter().map(|chunk| promise.limit(old, &chunk));
         put_number(new, ABS_BOUND, limits.try_fold(0.0, |most: f64, limit| Ok::<_, String>(most.max(limit?)))?)?;
     }
-    put_text(new, LOSSES, &all.join(SEPARATOR))
+    put_text(new, LOSSES, all.join(SEPARATOR))
 }
 
 fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -> Result<(), String> {
@@ -98,7 +98,7 @@ fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -
     }
     put_text(new, VERSION, sleek::VERSION)?;
     all.extend(is_another.then(|| loss(params.bound)));
-    put_text(new, LOSSES, &all.join(SEPARATOR))
+    put_text(new, LOSSES, all.join(SEPARATOR))
 }
 
 /// Whether values are others than before: what was on the same lattice stays where it is.
