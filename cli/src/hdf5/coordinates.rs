@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 use super::abi::{self, DEFAULT};
 use super::missing::text;
 use super::object::{Contents, ObjectKind, open_object};
-use super::{Id, c_string, h5, h5_id};
+use super::{Id, h5, h5_id};
 
 /// Attributes that name them.
 const ATTRIBUTES: [&CStr; 3] = [c"coordinates", c"bounds", c"climatology"];
@@ -83,9 +83,7 @@ fn named_from(file: &Id, contents: &Contents, from: &str, name: &str) -> Result<
     while let Some((above, _)) = group.rsplit_once('/') {
         group = above;
         let path = if name.starts_with('/') { name.to_owned() } else { format!("{group}/{name}") };
-        let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
-        let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
-        if let Some(place) = place.filter(|place| contents.objects[*place].kind == ObjectKind::Dataset) {
+        if let Some(place) = contents.dataset_at(file, path.as_bytes())? {
             return Ok(Some(place));
         }
     }

@@ -1,6 +1,6 @@
 //! What a file holds: objects, and the links that name them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
 use super::abi::{self, Herr};
@@ -41,6 +41,9 @@ pub enum Target {
     Other(c_int, Vec<u8>),
 }
 
+/// The name of a link, and the place of the object that it leads to.
+pub type Way = (String, usize);
+
 /// Every object that can be reached from the root by hard links; the root is the first.
 pub struct Contents {
     pub objects: Vec<Object>,
@@ -70,20 +73,22 @@ impl Contents {
         Ok(contents)
     }
 
-    /// The places of the dataset of this path, or else of all whose paths end so; an error where there is none.
+    /// The places of the dataset of this path, or else of all that a group leads to so; an error where there is none.
     pub fn variables(&self, file: &Id, name: &str) -> Result<Vec<usize>, String> {
-        let (path, names) = (format!("/{}", name.trim_start_matches('/')), self.names(file)?);
-        let datasets = || self.objects.iter().enumerate().filter(|(_, o)| o.kind == ObjectKind::Dataset);
-        let places = |is_one: &dyn Fn(&String) -> bool| -> Vec<usize> {
-            datasets().map(|(place, _)| place).filter(|place| names[*place].iter().any(is_one)).collect()
-        };
-        let by_path = places(&|name| *name == path);
-        let found = if by_path.is_empty() { places(&|name| name.ends_with(&path)) } else { by_path };
+        let path = name.trim_start_matches('/').as_bytes();
+        if let Some(place) = self.dataset_at(file, path)? {
+            return Ok(vec![place]);
+        }
+        let mut found = BTreeSet::new();
+        for group in self.objects.iter().filter(|o| o.kind == ObjectKind::Group) {
+            found.extend(self.dataset_at(file, &[group.path.as_bytes(), b"/", path].concat())?);
+        }
         if found.is_empty() {
-            let names = some_of(datasets().map(|(_, o)| o.name()));
+            let datasets = self.objects.iter().filter(|o| o.kind == ObjectKind::Dataset);
+            let names = some_of(datasets.map(Object::name));
             return Err(format!("{name}: there is no such variable; there are {names}"));
         }
-        Ok(found)
+        Ok(found.into_iter().collect())
     }
 
     /// The place of the one dataset of this name.
@@ -97,26 +102,26 @@ impl Contents {
         }
     }
 
-    /// All names of each object, its path first: by each link to it, of each name that a link gives the group.
-    pub fn names(&self, file: &Id) -> Result<Vec<Vec<String>>, String> {
-        let mut names: Vec<Vec<String>> = self.objects.iter().map(|object| vec![object.name()]).collect();
-        let mut found = Vec::new();
+    /// The place of the dataset at a path, through any links, if there is one in this file.
+    pub fn dataset_at(&self, file: &Id, path: &[u8]) -> Result<Option<usize>, String> {
+        let object = file.hdf5.forgive(open_object(file, &c_string(path)?));
+        let place = object.map(|object| self.place_of(&object)).transpose()?.flatten();
+        Ok(place.filter(|place| self.objects[*place].kind == ObjectKind::Dataset))
+    }
+
+    /// Of each object, the names of its links and the places that they lead to; the last way leads to the root.
+    pub fn ways(&self, file: &Id) -> Result<Vec<Vec<Way>>, String> {
+        let mut ways = Vec::new();
         for (group, links) in self.links.iter().enumerate() {
+            let mut of_group = Vec::new();
             for link in links {
-                found.extend(self.target(file, group, link)?.map(|place| (group, link.name.to_string_lossy(), place)));
+                let place = self.target(file, group, link)?;
+                of_group.extend(place.map(|place| (link.name.to_string_lossy().into_owned(), place)));
             }
+            ways.push(of_group);
         }
-        for of_groups in [true, false] {
-            let is_now = |place: usize| (self.objects[place].kind == ObjectKind::Group) == of_groups;
-            for (group, name, place) in found.iter().filter(|(.., place)| is_now(*place)) {
-                // Links may lead in circles.
-                let groups = if of_groups { vec![self.objects[*group].name()] } else { names[*group].clone() };
-                let more = groups.iter().map(|group| format!("{}/{name}", group.trim_end_matches('/')));
-                let more: Vec<String> = more.filter(|name| *name != names[*place][0]).collect();
-                names[*place].extend(more);
-            }
-        }
-        Ok(names)
+        ways.push(vec![(String::new(), 0)]);
+        Ok(ways)
     }
 
     /// The place of the object that a link of a group leads to, if it is in the same file.

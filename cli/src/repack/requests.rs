@@ -6,11 +6,11 @@ use sleek::{Bound, MissingValues, Params, Profile};
 
 use super::args::Args;
 use super::request::{Others, Request, Wish};
-use super::rules::Rules;
+use super::rules::{Matched, Rules};
+use crate::hdf5::Id;
 use crate::hdf5::coordinates::{coordinates, is_scale};
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Object, ObjectKind, open_object};
-use crate::hdf5::{Id, c_string};
+use crate::hdf5::object::{Contents, Object, ObjectKind, Way};
 use crate::progress::some_of;
 use crate::targets::argument;
 
@@ -25,13 +25,11 @@ pub struct Requests<'a> {
     /// The places of coordinates, each with who says so.
     coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
-    rules: &'a Rules,
+    pub rules: Matched<'a>,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
     /// The places of what `--exclude` is for.
     excluded: BTreeSet<usize>,
-    /// All names of each object.
-    pub names: Vec<Vec<String>>,
     /// The patterns of `--exclude` that are for no dataset.
     pub idle: Vec<String>,
 }
@@ -46,14 +44,12 @@ impl<'a> Requests<'a> {
         contents: &Contents,
     ) -> Result<Requests<'a>, String> {
         let (missing, coordinates) = (args.quality.missing()?, coordinates(file, contents)?);
-        let (named, excluded, names) = (BTreeMap::new(), BTreeSet::new(), contents.names(file)?);
-        let mut requests =
-            Requests { args, general, missing, coordinates, rules, named, excluded, names, idle: Vec::new() };
+        let (named, excluded, ways) = (BTreeMap::new(), BTreeSet::new(), contents.ways(file)?);
+        let rules = rules.matched(&ways);
+        let mut requests = Requests { args, general, missing, coordinates, rules, named, excluded, idle: Vec::new() };
         let mut said = BTreeMap::new();
         for (path, request) in &args.dataset {
-            let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
-            let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
-            let Some(place) = place.filter(|p| contents.objects[*p].kind == ObjectKind::Dataset) else {
+            let Some(place) = contents.dataset_at(file, path.as_bytes())? else {
                 let known = contents.objects.iter().filter(|o| o.kind == ObjectKind::Dataset).map(Object::name);
                 return Err(format!("--dataset {path}: there is no such dataset; there are {}", some_of(known)));
             };
@@ -63,7 +59,7 @@ impl<'a> Requests<'a> {
                 return Err(format!("--dataset {other} and {path}: are one dataset; one request is possible"));
             }
         }
-        requests.exclude(contents);
+        requests.exclude(contents, &ways);
         requests.restrict(file, contents)?;
         Ok(requests)
     }
@@ -108,12 +104,10 @@ impl<'a> Requests<'a> {
     }
 
     /// Finds what is excluded, by whatever name it has.
-    fn exclude(&mut self, contents: &Contents) {
+    fn exclude(&mut self, contents: &Contents, ways: &[Vec<Way>]) {
         for pattern in &self.args.exclude {
-            let is_meant = |place: &usize| {
-                contents.objects[*place].kind == ObjectKind::Dataset && pattern.holds_one_of(&self.names[*place])
-            };
-            let places: Vec<usize> = (0..contents.objects.len()).filter(is_meant).collect();
+            let mut places = pattern.places(ways);
+            places.retain(|place| contents.objects[*place].kind == ObjectKind::Dataset);
             self.idle.extend(places.is_empty().then(|| format!("--exclude '{}'", pattern.text())));
             self.excluded.extend(places);
         }
@@ -161,7 +155,7 @@ impl<'a> Requests<'a> {
         if self.excluded.contains(&place) {
             return (Some(Request::Keep), By::All);
         }
-        let rule = field.and_then(|field| self.rules.of(&self.names[place], field.stored.dtype));
+        let rule = field.and_then(|field| self.rules.of(place, field.stored.dtype));
         match rule {
             Some((request, true)) => (Some(request), By::Rule),
             Some((request, false)) => (Some(request), By::All),

@@ -1,39 +1,63 @@
 //! Rule files: what becomes of datasets, by patterns of their names and by their types.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use regex_automata::meta::Regex;
 use sleek::DType;
 
 use super::request::{self, Request};
+use crate::hdf5::object::Way;
 
 /// The rules of a file, in their order: the first that matches a dataset decides.
 #[derive(Clone, Debug, Default)]
 pub struct Rules(Vec<Rule>);
 
+/// Rules, and where in a file each is for.
+pub struct Matched<'a>(Vec<(&'a Rule, BTreeSet<usize>)>);
+
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    matcher: Regex,
+    /// What is between slashes; `None` stands for any groups.
+    parts: Vec<Option<Regex>>,
 }
 
 impl Pattern {
     /// Where `*` stands for any characters but a slash, `?` for one, and `**` for any groups; every other character is
-    /// itself. Names are matched in linear time.
+    /// itself. A pattern without a slash is for the last part of a name. Names are matched in linear time.
     pub fn new(text: &str) -> Result<Pattern, String> {
-        let matcher = Regex::new(&expression(text)).map_err(|e| format!("dataset '{text}' is no pattern: {e}"))?;
-        Ok(Pattern { text: text.to_owned(), matcher })
+        let mut path = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
+        if path.ends_with("/**") {
+            path.push_str("/*");
+        }
+        let regex = |part| Regex::new(&expression(part)).map_err(|e| format!("dataset '{text}' is no pattern: {e}"));
+        let parts = path.split('/').map(|part| (part != "**").then(|| regex(part)).transpose());
+        let parts = parts.collect::<Result<_, _>>()?;
+        Ok(Pattern { text: text.to_owned(), parts })
     }
 
-    /// Whether it is for the dataset at a path: a pattern without a slash is for the last part.
-    fn holds(&self, path: &str) -> bool {
-        let name = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
-        self.matcher.is_match(name)
-    }
-
-    /// Whether it is for the dataset that has these names.
-    pub fn holds_one_of(&self, names: &[String]) -> bool {
-        names.iter().any(|name| self.holds(name))
+    /// The places of all objects that have such a name, by any links to them and to the groups above them.
+    pub fn places(&self, ways: &[Vec<Way>]) -> BTreeSet<usize> {
+        // Places, and how many parts lead there. Links may lead in circles.
+        let (mut seen, mut waiting) = (BTreeSet::new(), vec![(ways.len() - 1, 0)]);
+        while let Some((place, taken)) = waiting.pop() {
+            if !seen.insert((place, taken)) {
+                continue;
+            }
+            match self.parts.get(taken) {
+                Some(Some(name)) => {
+                    let matching = ways[place].iter().filter(|(link, _)| name.is_match(link));
+                    waiting.extend(matching.map(|(_, to)| (*to, taken + 1)));
+                }
+                Some(None) => {
+                    waiting.push((place, taken + 1));
+                    waiting.extend(ways[place].iter().map(|(_, to)| (*to, taken)));
+                }
+                None => {}
+            }
+        }
+        seen.into_iter().filter(|(_, taken)| *taken == self.parts.len()).map(|(place, _)| place).collect()
     }
 
     pub fn text(&self) -> &str {
@@ -46,22 +70,14 @@ impl Pattern {
     }
 }
 
-/// A pattern as a regular expression.
-fn expression(pattern: &str) -> String {
-    let (mut all, mut rest) = (String::from("^(?s:"), pattern);
-    while let Some(letter) = rest.chars().next() {
-        let begins = rest.len() == pattern.len() || pattern[..pattern.len() - rest.len()].ends_with('/');
-        let (part, len) = match letter {
-            '*' if begins && rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
-            '*' if begins && rest == "**" => (".*".to_owned(), 2),
-            '*' => ("[^/]*".to_owned(), 1),
-            '?' => ("[^/]".to_owned(), 1),
-            _ => (format!("\\x{{{:x}}}", u32::from(letter)), letter.len_utf8()),
-        };
-        all.push_str(&part);
-        rest = &rest[len..];
-    }
-    all + ")$"
+/// A part of a pattern as a regular expression.
+fn expression(part: &str) -> String {
+    let letters = part.chars().map(|letter| match letter {
+        '*' => ".*".to_owned(),
+        '?' => ".".to_owned(),
+        _ => format!("\\x{{{:x}}}", u32::from(letter)),
+    });
+    format!("^(?s:{})$", letters.collect::<String>())
 }
 
 /// `[[rule]]`
@@ -119,18 +135,29 @@ impl Rules {
             .map(Rules)
     }
 
-    /// The rules that match none of these datasets, whose names these are, by number and pattern.
-    pub fn without_match(&self, datasets: &[(&[String], DType)]) -> Vec<String> {
-        let has_none = |rule: &Rule| !datasets.iter().any(|(names, dtype)| rule.holds(names, *dtype));
-        let rules = self.0.iter().enumerate().filter(|(_, rule)| has_none(rule));
-        rules.map(|(i, rule)| format!("rule {} ('{}')", i + 1, rule.dataset.text)).collect()
+    /// The rules, each with the places of the objects of one file that its pattern is for.
+    pub fn matched(&self, ways: &[Vec<Way>]) -> Matched<'_> {
+        Matched(self.0.iter().map(|rule| (rule, rule.dataset.places(ways))).collect())
+    }
+}
+
+impl Matched<'_> {
+    /// The rules that match none of these datasets, by number and pattern.
+    pub fn without_match(&self, datasets: &[(usize, DType)]) -> Vec<String> {
+        let rules = self.0.iter().enumerate();
+        let idle = rules.filter(|(_, matched)| !datasets.iter().any(|(place, dtype)| holds(matched, *place, *dtype)));
+        idle.map(|(i, (rule, _))| format!("rule {} ('{}')", i + 1, rule.dataset.text)).collect()
     }
 
-    /// What is to become of the dataset that has these names, and whether a rule has one of them.
-    pub fn of(&self, names: &[String], dtype: DType) -> Option<(Request, bool)> {
-        let rule = self.0.iter().find(|rule| rule.holds(names, dtype))?;
+    /// What is to become of a dataset, and whether a rule has one of its names.
+    pub fn of(&self, place: usize, dtype: DType) -> Option<(Request, bool)> {
+        let (rule, _) = self.0.iter().find(|matched| holds(matched, place, dtype))?;
         Some((rule.request.clone(), rule.dataset.is_exact()))
     }
+}
+
+fn holds((rule, places): &(&Rule, BTreeSet<usize>), place: usize, dtype: DType) -> bool {
+    places.contains(&place) && rule.kind.is_none_or(|kind| kind.holds(dtype))
 }
 
 impl Rule {
@@ -155,10 +182,6 @@ impl Rule {
             }
         }
         Ok(Rule { dataset: Pattern::new(&dataset)?, kind, request: request::parse(&items.join(","))? })
-    }
-
-    fn holds(&self, names: &[String], dtype: DType) -> bool {
-        self.kind.is_none_or(|kind| kind.holds(dtype)) && self.dataset.holds_one_of(names)
     }
 }
 
@@ -195,7 +218,7 @@ mod tests {
     #[test]
     fn patterns() {
         for (text, name, does) in [
-            ("*", "", true),
+            ("*", "/t", true),
             ("t?s", "tas", true),
             ("t?s", "ts", false),
             ("*_bnds", "time_bnds", true),
@@ -208,6 +231,9 @@ mod tests {
             ("/g?t", "/g/t", false),
             ("{a,b}[0]*\\", "{a,b}[0]!\\", true),
             ("{a,b}*", "a", false),
+            ("*/t", "/t", true),
+            ("g/t", "/g/t", false),
+            ("/t/**", "/t", false),
             ("t?s", "tüs", true),
             ("?", "温", true),
             ("??", "温", false),
@@ -217,7 +243,12 @@ mod tests {
             ("**/t", "/grid/t", true),
             ("/a/**/**/t", "/a/t", true),
         ] {
-            assert_eq!(Pattern::new(text).unwrap().matcher.is_match(name), does, "{text} {name}");
+            let path = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
+            let mut ways: Vec<Vec<Way>> = path.split('/').enumerate().map(|(i, name)| vec![(name.into(), i)]).collect();
+            let last = ways.len() - 1;
+            ways.rotate_left(1);
+            ways.insert(last, Vec::new());
+            assert_eq!(Pattern::new(text).unwrap().places(&ways).contains(&last), does, "{text} {name}");
         }
     }
 }

@@ -40,9 +40,9 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let quiet = args.verbosity.quiet;
     // Of many files each need not have all.
     if args.only.is_empty() {
-        let fields = items.iter().zip(&requests.names);
-        let fields = fields.filter_map(|(item, names)| Some((&names[..], item.as_ref()?.field.as_ref()?.stored.dtype)));
-        for idle in rules.without_match(&fields.collect::<Vec<_>>()).iter().chain(&requests.idle) {
+        let fields = items.iter().enumerate();
+        let fields = fields.filter_map(|(place, item)| Some((place, item.as_ref()?.field.as_ref()?.stored.dtype)));
+        for idle in requests.rules.without_match(&fields.collect::<Vec<_>>()).iter().chain(&requests.idle) {
             tell(&format!("sleek: warning: {idle} matches no dataset of {}", args.input.display()));
         }
     }

@@ -186,6 +186,33 @@ def every_name_of_a_dataset_counts():
 
 
 @scenario
+def names_lead_through_any_links_of_any_groups_above():
+    """A hard and a soft link to groups, so that the shortest path is not the usual name; and circles of many links."""
+    x = np.cumsum(np.random.default_rng(0).normal(size=50_000)).astype("f4")
+    with h5py.File("old.h5", "w") as f:
+        f["g/h/i/t"], f["g/u"] = x, x
+        f["a"], f["s"] = f["g/h"], h5py.SoftLink("/g")
+        for i in range(20):
+            for j in range(20):
+                f.require_group(f"g/many{i}")[f"link{j}"] = f.require_group(f"g/many{j}")
+    rules = Path("rules.toml")
+
+    def whats(request):
+        return {d["dataset"]: d["what"] for d in as_json(f"repack -qf --json {request} old.h5 new.h5")}
+
+    kept, rounded = "kept: by request", "abs 1"
+    both, one = {"/a/i/t": kept, "/g/u": kept}, {"/a/i/t": kept, "/g/u": rounded}
+    for pattern in "/g/**", "/s/**", "/g/h/i/t", "/s/h/**/t", "/a/i/t", "/*/?/i/*":
+        expected = both if pattern in ("/g/**", "/s/**") else one
+        assert whats(f"--abs 1 --exclude {pattern}") == expected, pattern
+        rules.write_text(f'[[rule]]\ndataset = "{pattern}"\nkeep = true\n[[rule]]\nabs = 1\n')
+        assert whats("--rules rules.toml") == expected, pattern
+    for name in "/g/h/i/t", "s/h/i/t", "h/i/t", "i/t", "t":
+        assert whats(f"--abs 1 -v {name}") == {"/a/i/t": rounded, "/g/u": "kept: not named"}, name
+    assert whats("--abs 1 --exclude /g/many1/**") == {"/a/i/t": rounded, "/g/u": rounded}
+
+
+@scenario
 def what_leads_nowhere_is_told():
     """Files that only have the name are counted; rules and names that lead nowhere are told."""
     os.mkdir("in")
