@@ -222,16 +222,6 @@ def test_a_dataset_of_xarray(tmp_path, field):
         with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
             sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
         assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
-    # Not over the file that it is still read from, under whatever name.
-    (tmp_path / "link.nc").symlink_to(tmp_path / "f.nc")
-    before = (tmp_path / "f.nc").read_bytes()
-    with xarray.open_dataset(tmp_path / "f.nc", engine="h5netcdf") as back:
-        for same in back, back["t"], back.drop_vars("t").chunk() if importlib.util.find_spec("dask") else back:
-            with pytest.raises(sleek.SleekError, match="is the file that values are still to be read from"):
-                sleek.to_netcdf(same, tmp_path / "link.nc", abs=1e-3)
-        loaded = back.load()
-    assert (tmp_path / "f.nc").read_bytes() == before
-    sleek.to_netcdf(loaded, tmp_path / "f.nc", abs=1e-3)
     # Packed floats keep what is stored, however they are said to be packed.
     scaled = xarray.Dataset({"p": (("y", "x"), 1e5 * field), "q": (("y", "x"), 1e5 * field)})
     scaled["p"].encoding = {"scale_factor": 1000.0}
@@ -245,6 +235,33 @@ def test_a_dataset_of_xarray(tmp_path, field):
         assert f["large"].chunks == (6, 300, 500)
     with pytest.raises(sleek.SleekError, match="bound"):
         sleek.to_netcdf(data, tmp_path / "none.nc", abs=-1)
+
+
+@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
+def test_a_dataset_of_xarray_over_its_own_file(tmp_path, field, engine):
+    """Whatever name the file goes by, and whether xarray still tells it or not; after a failure it is what it was."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4" if engine == "netcdf4" else engine)
+    path, link = tmp_path / "f.nc", tmp_path / "link.nc"
+    link.symlink_to(path)
+    whole = xarray.Dataset({name: (("y", "x"), field) for name in "tu"})
+    for change in (lambda d: d, lambda d: d.drop_encoding(), lambda d: d["t"].drop_encoding(), lambda d: d.assign(t=d.t + 0)):
+        whole.to_netcdf(path, engine="h5netcdf")
+        path.chmod(0o640)
+        with xarray.open_dataset(path, engine=engine) as opened:
+            sleek.to_netcdf(change(opened), link, abs=1e-3)
+        assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+        assert filters_of(path)["t"] == [sleek.FILTER_ID]
+        with h5py.File(path) as f:
+            assert 0 < worst(field, f["t"][:]) <= 1e-3
+    before = path.read_bytes()
+    with pytest.raises(ValueError):
+        sleek.to_netcdf(whole, path, abs=1e-3, encoding={"t": {"chunksizes": (7,)}})
+    with pytest.raises(TypeError, match="compute=False"):
+        sleek.to_netcdf(whole, path, abs=1e-3, compute=False)
+    assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == [path, link]
+    sleek.to_netcdf(whole.rename(t="v")[["v"]], path, abs=1e-3, mode="a")
+    assert set(filters_of(path)) >= {"t", "u", "v"}
 
 
 def test_the_bound_is_to_the_value_in_the_type_of_the_dataset(tmp_path):

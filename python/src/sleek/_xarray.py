@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from typing import Any
 
 from ._hdf5 import h5
-from ._library import SleekError
-from ._params import INVALID_ARGUMENT, NAMED
+from ._params import NAMED
 
 # What an opened file's encoding says of how it was stored there. The rest of it tells what the numbers mean, and stays.
 _STORAGE = (
@@ -23,8 +24,8 @@ def to_netcdf(
     """Saves a dataset or a variable of xarray as a netCDF file whose data variables of numbers have the filter.
 
     The request is that of `h5`, by the same arguments, for all of them: floats keep the bound, integers and packed numbers every bit. What they declare missing
-    or valid is kept. Coordinates stay as they are. A dataset that was opened from a file is saved anew, whatever its filters were, but not
-    over that file, unless it was loaded.
+    or valid is kept. Coordinates stay as they are. A dataset that was opened from a file is saved anew, whatever its filters were, over
+    that file too: a new file takes the place of the old one when it is whole.
     `encoding` has more for some variables, `options` go to xarray's ``to_netcdf``. It is h5netcdf that writes.
 
     >>> import numpy as np, os, sleek, tempfile, xarray
@@ -36,8 +37,8 @@ def to_netcdf(
     """
     if not hasattr(dataset, "data_vars"):
         dataset = dataset.to_dataset(name=dataset.name or "data")
-    if options.get("mode", "w") == "w":
-        _expect_another_file(dataset, path)
+    if not options.get("compute", True):
+        raise TypeError("compute=False is an option of data.to_netcdf alone; here the file is whole at the return")
     dataset = dataset.copy()
     asked: dict[str, Any] = {name: options.pop(name) for name in NAMED if name in options}
     for name, variable in dataset.variables.items():
@@ -50,18 +51,21 @@ def to_netcdf(
             kept = {key: value for key, value in variable.encoding.items() if key not in _STORAGE}
             variable.encoding = {**kept, "chunksizes": chunks, **words}
         variable.encoding.update((encoding or {}).get(name, {}))
-    dataset.to_netcdf(path, engine="h5netcdf", **options)
+    if isinstance(path, (str, os.PathLike)) and options.get("mode", "w") == "w":
+        _replace(dataset, path, options)
+    else:
+        dataset.to_netcdf(path, engine="h5netcdf", **options)
 
 
-def _expect_another_file(dataset: Any, path: Any) -> None:
-    """Refuses to write over the file that values are still to be read from."""
-    waiting = [variable for variable in dataset.variables.values() if not variable._in_memory]
-    sources = {owner.encoding.get("source") for owner in (dataset, *waiting)} if waiting else ()
-    for source in sources:
-        files = [file for file in (source, path) if isinstance(file, (str, os.PathLike)) and os.path.exists(file)]
-        if len(files) == 2 and os.path.samefile(*files):
-            said = f"{os.fspath(path)} is the file that values are still to be read from: name another one, or load() and close() the dataset"
-            raise SleekError(said, INVALID_ARGUMENT)
+def _replace(dataset: Any, path: Any, options: dict[str, Any]) -> None:
+    """Writes a file beside `path`, and gives it that name when it is whole: values may still be to be read from the file that has it now."""
+    target = os.path.realpath(os.path.expanduser(path))
+    with tempfile.TemporaryDirectory(prefix=".sleek-", dir=os.path.dirname(target)) as folder:
+        written = os.path.join(folder, os.path.basename(target))
+        dataset.to_netcdf(written, engine="h5netcdf", **options)
+        if os.path.exists(target):
+            shutil.copymode(target, written)
+        os.replace(written, target)
 
 
 def _chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
