@@ -61,6 +61,33 @@ def test_values_that_nobody_named_missing_are_values(tmp_path):
             assert len(sleek.read(data, above=0.2)[0]) == count
 
 
+def test_named_marks_are_passed_over_in_every_chunk(tmp_path):
+    """In those that are stored plain, were never written, or have another filter, too."""
+    for dtype in "<f4", ">f8":
+        a = np.linspace(0, 1, 1000).astype(dtype)
+        a[[3, 500, 999]] = -999
+        a[[4, 501]] = -888
+        for request, values in (("abs=1e-3,fill=-999", [4, 501]), (f"abs=1e-3,fill=-888,fill={a[3:4].astype(dtype[1:]).view('u' + dtype[2])[0]:#x}", [])):
+            with h5py.File(tmp_path / "a.h5", "w") as f:
+                data = {"alone": f.create_dataset("alone", data=a, chunks=(300,), **sleek.h5(request))}
+                for name, more in {"gzip": 3, "plain": None}.items():
+                    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                    creation.set_chunk((300,))
+                    creation.set_filter(sleek.FILTER_ID, 0, sleek.h5(request)["compression_opts"])
+                    if more:
+                        creation.set_deflate(more)
+                    kind = h5py.h5t.py_create(a.dtype)
+                    data[name] = h5py.Dataset(h5py.h5d.create(f.id, name.encode(), kind, h5py.h5s.create_simple(a.shape), creation))
+                    data[name][...] = a
+                data["plain"].id.write_direct_chunk((300,), a[300:600].tobytes(), 1)
+                for name, dataset in data.items():
+                    assert sleek.read(dataset, below=-500)[0].tolist() == values, (dtype, request, name)
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        never = f.create_dataset("never", (1000,), "f4", chunks=(300,), **sleek.h5(abs=1e-3, fill=0))
+        never[300:600] = 0
+        assert len(sleek.read(never, above=-1)[0]) == 0
+
+
 def test_chunks_of_which_hdf5_says_what_is_not(tmp_path):
     """Listed at wrong places, as the one unlimited dimension is not the first; plain at the rim, and called filtered."""
     a = np.random.default_rng(7).normal(size=(9, 21, 14)).astype("f4")

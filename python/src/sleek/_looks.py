@@ -25,6 +25,8 @@ _RANGE = np.dtype(
 
 # Chunks that are decoded at once: so many, or this part of all.
 _AT_ONCE, _PART = 64, 64
+# Elements of a dataset that is made for its stream's header.
+_ONE_CHUNK = (64,)
 
 
 def ranges(stream: Any) -> np.ndarray[Any, Any]:
@@ -135,6 +137,8 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
         marks = [*marks, dataset.fillvalue]
     limits = valid_limits(dataset)
     edges = [] if limits is None else beyond(dataset, limits, len(limits))
+    # What is next to a limit was named to be kept, and is a value.
+    marks += [mark for mark in _named(dataset) if mark not in edges]
     for corner, ends in _chunks(dataset):
         box = tuple(slice(at, end) for at, end in zip(corner, ends))
         (stream, info), named = _stored(dataset, corner), marks
@@ -143,7 +147,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
         else:
             inside = tuple(slice(0, end - at) for at, end in zip(corner, ends))
             values = _of_type(decompress(stream), dataset.dtype).reshape(dataset.chunks)[inside]
-            # What it took for missing without being told is a value here, as in other chunks; so is what is next to a limit.
+            # What it took for missing without being told is a value here, as in other chunks.
             told = info.missing[: len(info.missing) - info.missing_found]
             named = [*marks, *(mark for mark in told if mark not in edges)]
         absent = np.zeros(values.shape, bool)
@@ -188,6 +192,24 @@ def _stored(dataset: Any, corner: tuple[int, ...]) -> Any:
     # At the rim HDF5 may have stored a chunk plain without saying so.
     is_plain = mask or len(stream) == math.prod(dataset.chunks) * dataset.id.get_type().get_size()
     return (None, None) if is_plain else (stream, inspect(stream))
+
+
+def _named(dataset: Any) -> list[Any]:
+    """The missing values that the filter of a dataset was given, wherever it stands: those of a stream that it makes with that request."""
+    import h5py
+
+    given = dataset.id.get_create_plist()
+    filters = [given.get_filter(place) for place in range(given.get_nfilters())]
+    for words in [words for id_, _, words, _ in filters if id_ == FILTER_ID][: dataset.dtype.kind == "f"]:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk(_ONE_CHUNK)
+        creation.set_filter(FILTER_ID, h5py.h5z.FLAG_MANDATORY, words)
+        with h5py.File("named", "w", driver="core", backing_store=False) as f:
+            one = h5py.h5d.create(f.id, b"one", dataset.id.get_type(), h5py.h5s.create_simple(_ONE_CHUNK), creation)
+            one.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(_ONE_CHUNK, dataset.dtype))
+            f.flush()
+            return list(inspect(one.read_direct_chunk((0,))[1]).missing)
+    return []
 
 
 def _of_type(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
