@@ -190,6 +190,33 @@ def test_chunks_that_were_plain_or_become_plain(tmp_path, shape):
             assert worst(second[:-3], f["d"][:-3]) <= 2e-3 and worst(f["d"][-3:], np.full_like(second[-3:], 0.5)) <= 1e-3
 
 
+@pytest.mark.parametrize("dtype", ["<c8", ">c16"])
+def test_complex_numbers_written_and_read_at_once(tmp_path, dtype):
+    z = (np.cumsum(np.random.default_rng(0).normal(size=(60, 50)), 1) * (1 + 2j)).astype(dtype)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        d = f.create_dataset("z", z.shape, dtype, chunks=(20, 20), **sleek.h5(abs=1e-2))
+        sleek.write(d, z)
+        sleek.write(d, 2 * z[:10, :9], start=(50, 0))
+        z[50:, :9] = 2 * z[:10, :9]
+        out = np.empty_like(z)
+        sleek.read(d, out=out)
+        assert np.array_equal(out, d[:]) and 0 < max(worst(z.real, out.real), worst(z.imag, out.imag)) <= 1e-2
+        for wrong in (np.zeros((60, 50, 2), "i4"), np.zeros((60, 50, 3), "f4"), z[:5]):
+            with pytest.raises(ValueError, match="has the shape"):
+                sleek.write(d, wrong)
+
+
+def test_masks_are_not_written_in_silence(tmp_path):
+    gaps = np.ma.masked_less(np.arange(300.0), 3)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        d = f.create_dataset("d", (300,), "f8", chunks=(100,), fillvalue=-9999, **sleek.h5(abs=1e-2))
+        with pytest.raises(TypeError, match="array.filled"):
+            sleek.write(d, gaps)
+        sleek.write(d, np.ma.array(gaps.data))
+        sleek.write(d, gaps.filled(d.fillvalue))
+        assert (d[:3] == -9999).all() and worst(gaps.data[3:], d[3:]) <= 1e-2
+
+
 def filters_of(path):
     with h5py.File(path) as f:
         lists = {name: f[name].id.get_create_plist() for name in f}

@@ -50,8 +50,10 @@ def write(dataset: Any, array: Any, *, start: tuple[int, ...] | None = None, cud
     ('threads', 2)
     """
     stream = _stream.handle(cuda_stream)
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError("the array has masked values, and a dataset no mask: write array.filled(x), where x is what the dataset declares missing")
     place = of_gpu(array, stream) if on_gpu(array) else of_host(np.ascontiguousarray(array))
-    return _transfer(lib.sleek_h5d_write, dataset, place, start, stream)
+    return _transfer(lib.sleek_h5d_write, dataset, array, place, start, stream)
 
 
 def read(
@@ -89,13 +91,16 @@ def read(
     if out is None:
         raise TypeError("out, stride, above or below is needed")
     stream = _stream.handle(cuda_stream)
-    return _transfer(lib.sleek_h5d_read, dataset, of_output(out, stream), start, stream)
+    return _transfer(lib.sleek_h5d_read, dataset, out, of_output(out, stream), start, stream)
 
 
-def _transfer(function: Any, dataset: Any, place: Place, start: tuple[int, ...] | None, stream: int | None) -> Transfer:
+def _transfer(function: Any, dataset: Any, array: Any, place: Place, start: tuple[int, ...] | None, stream: int | None) -> Transfer:
     from h5py import _objects
 
     shape = tuple(dataset.shape)
+    is_complex = dataset.dtype.kind == "c" and _is_complex(array)
+    if is_complex:
+        place = place._replace(shape=place.shape[:-1])  # without the dimension of the two parts
     if start is None and place.shape != shape:
         raise ValueError(f"the array has the shape {place.shape}, the dataset {shape}; start=(...) says where a part begins")
     corner = (0,) * len(shape) if start is None else tuple(start)
@@ -109,7 +114,7 @@ def _transfer(function: Any, dataset: Any, place: Place, start: tuple[int, ...] 
     work = place.stream if stream is None else stream
     # HDF5 takes one thread at a time: h5py's lock is held, Python's is not.
     with _objects.phil:
-        kind = _memory_type(place.element)
+        kind = _memory_type(place.element, is_complex)
         lib.sleek_h5d_user(_code_of_h5py())
         try:
             check(function(dataset.id.id, kind.id, *numbers, 0, place.address or None, work, ctypes.byref(info)))
@@ -128,11 +133,20 @@ def _code_of_h5py() -> int | None:
     return ctypes.cast(ctypes.PyDLL(h5d.__file__).PyInit_h5d, ctypes.c_void_p).value
 
 
-def _memory_type(element: tuple[int, int]) -> Any:
+def _is_complex(array: Any) -> bool:
+    """Whether an array of any library has complex numbers, of which its place tells the two parts."""
+    dtype = getattr(array, "dtype", None)
+    return "complex" in getattr(dtype, "name", str(dtype))
+
+
+def _memory_type(element: tuple[int, int], is_complex: bool) -> Any:
     """The HDF5 type of elements in memory."""
     from h5py import h5t
 
     code, big_endian = element
+    if is_complex:
+        part = numpy_dtype(code, bool(big_endian))
+        return h5t.py_create(np.dtype(f"c{2 * part.itemsize}").newbyteorder(part.byteorder))
     if code != 4:
         return h5t.py_create(numpy_dtype(code, bool(big_endian)))
     kind = (h5t.IEEE_F32BE if big_endian else h5t.IEEE_F32LE).copy()  # bfloat16, which numpy does not know
