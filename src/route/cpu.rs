@@ -142,8 +142,8 @@ impl<'a> Request<'a> {
         once(&inside.params, src, dst)
     }
 
-    /// The layout of the stream of so many `bytes`; refuses less room than header and index take. Takes nothing of the caller's
-    /// stack; never inlined, so that nothing of the way there stays either.
+    /// The layout of the stream of so many `bytes`; refuses less room than header and index take. Takes nothing of the
+    /// caller's stack; never inlined, so that nothing of the way there stays either.
     #[inline(never)]
     fn layout_of(&self, bytes: usize, room: usize) -> Result<Heap<Layout>> {
         let dtype = self.params.dtype;

@@ -65,8 +65,8 @@ pub fn encode_some<C: ChunkCodec>(
 /// the slowest.
 const UNITS_KEPT: usize = 4;
 
-/// Encodes every chunk with up to `tasks` threads; returns the bytes of all bodies, which may be more than there is room
-/// for.
+/// Encodes every chunk with up to `tasks` threads; returns the bytes of all bodies, which may be more than there is
+/// room for.
 fn by_threads<C: ChunkCodec>(
     job: &Job<C>,
     mut index: IndexMut,
