@@ -12,7 +12,7 @@ use super::prepared::take as prepared;
 use super::report::guard;
 use super::resolve::Hdf5;
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory;
 use crate::params::Params;
@@ -137,6 +137,9 @@ fn asked(
 fn decode(words: &[u32], src: &[u8], room: usize) -> Result<(Buffer, usize)> {
     let stream = expected(words, src)?;
     let bytes = stream.raw_bytes();
+    if bytes == 0 {
+        return fail!(Corrupt, "the stream holds no elements; a chunk has some");
+    }
     let mut out = Buffer::new(bytes.max(room))?;
     stream.decompress_into(&mut out.bytes()[..bytes], options(bytes, BYTES_FOR_THREADS.1))?;
     Ok((out, bytes))
@@ -254,6 +257,14 @@ mod tests {
     fn long_form_of(bound: Bound, chunk: Vec<u64>) -> Vec<u32> {
         let element = Some(StoredElement::of(DType::F32, true, 4, &chunk));
         CdValues { request: Params::new(DType::F32).with_bound(bound), element }.encode()
+    }
+
+    /// HDF5 takes 0 bytes for a failure, after which its buffer must be as it was.
+    #[test]
+    fn an_empty_stream_is_no_chunk() {
+        let mut chunk = Chunk::new(&crate::compress(&Params::new(DType::F32), &[]).unwrap());
+        let before = chunk.buf;
+        assert_eq!((chunk.run(H5Z_FLAG_REVERSE, &[]), chunk.buf), (0, before));
     }
 
     /// A bound that nobody can keep, for want of the element type, is kept by keeping every bit.
