@@ -70,9 +70,9 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What is asked for with the undeclared fill values of an array. Where a sample has no sign of any the array is
-    /// encoded at once, and searched only if the ends that the codec tells leave a doubt: the bytes of its stream, if
-    /// there is nothing.
+    /// What is asked for with the undeclared fill values of an array; or the bytes of its stream, if there are none.
+    /// Where a sample has no sign of any, the array is encoded at once. It is searched then only if the ends that the
+    /// codec tells leave a doubt.
     fn searched(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<ControlFlow<usize, Heap<Params>>> {
         let mut told = None;
         if let Some(sample) = if self.params.bound.measures() { None } else { self.sample(src)? } {
@@ -208,8 +208,8 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    /// Bytes of the array. Each chunk of the index has a body in the stream, so they cannot be more than what so many
-    /// bodies can restore, whatever the header says: memory for them may be asked for.
+    /// Bytes of the array, for which memory may be asked, whatever the header says: each chunk of the index has a body
+    /// in the stream, so they are no more than so many bodies can restore.
     pub fn raw_bytes(&self) -> usize {
         self.header().layout.raw_bytes as usize
     }

@@ -127,9 +127,8 @@ pub fn refuse_unmet(flags: c_uint, values: &CdValues, caller: Caller) -> Result<
     }
 }
 
-/// Whether HDF5 may store a chunk itself that the filter declines. Nobody can rely on it where an HDF5 opens files of
-/// MPI ranks, since it may forget there which chunks it stored plain (1.10 does), and one that hides its functions may
-/// be such.
+/// Whether HDF5 may store a chunk itself that the filter declines. Not where an HDF5 opens files of MPI ranks: there it
+/// may forget which chunks it stored plain (1.10 does). One that hides its functions may be such.
 pub fn may_decline(flags: c_uint, hdf5: Option<&Functions>) -> bool {
     flags & H5Z_FLAG_OPTIONAL != 0 && hdf5.is_some_and(|hdf5| hdf5.H5Pset_fapl_mpio.is_none())
 }
@@ -161,8 +160,8 @@ pub fn stream<B: AsMut<[u8]>>(
     }
 }
 
-/// The longest stream that a chunk of `bytes` is stored as: where HDF5 may store the chunk itself one that is shorter,
-/// else that of plain elements, of which few take less than what codecs say of them.
+/// The longest stream that a chunk of `bytes` is stored as. Where HDF5 may store the chunk itself, it is a shorter one;
+/// else it is that of plain elements, of which few take less than what codecs say of them.
 pub fn longest(may_decline: bool, params: &Params, bytes: usize) -> Result<usize> {
     match may_decline {
         true => Ok(bytes.saturating_sub(1)),
