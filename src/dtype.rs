@@ -80,7 +80,8 @@ impl DType {
     /// nearest integer that it has.
     pub fn nearest(self, x: f64) -> u64 {
         match self {
-            DType::F32 => u64::from((x as f32).to_bits()),
+            DType::F32 if x.is_nan() => u64::from((x as f32).to_bits()),
+            DType::F32 => narrowed(x, 8, 23),
             DType::F64 => x.to_bits(),
             DType::F16 => narrowed(x, 5, 10),
             // The upper half of an f32, but rounded once.

@@ -4,6 +4,7 @@ use crate::bound::mul_down;
 use crate::container::Dims;
 use crate::dtype::DType;
 use crate::error::{Result, enumeration, fail};
+use crate::host::memory::gathered;
 use crate::missing::{MAX_MISSING, Missing, MissingValue};
 pub use crate::mode::{Mode, Profile};
 
@@ -74,7 +75,7 @@ impl MissingValues {
 
     /// They as numbers, rounded to elements of `dtype`.
     pub fn numbers(&self, dtype: DType) -> Result<Vec<f64>> {
-        Ok(self.of_type(dtype)?.bits().iter().map(|bits| dtype.number(*bits)).collect())
+        gathered(self.of_type(dtype)?.bits().iter().map(|bits| dtype.number(*bits)))
     }
 
     /// Refuses more than a stream can name: beside three others a named zero has no room for the other zero, which is

@@ -6,13 +6,14 @@ use std::ffi::OsString;
 use crate::codec;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
-use crate::host::environment;
 use crate::host::memory::reserve;
+use crate::host::{environment, fpu};
 use crate::missing::MissingValue;
 use crate::params::{Bound, Limits, Mode, Params, Profile};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
 pub fn parse(text: &str) -> Result<Params> {
+    let _fpu = fpu::Guard::standard(); // numbers are read by arithmetic
     let mut params = Params::new(DType::F32);
     let (mut mode_given, mut range) = (false, None);
     let mut keys = Vec::new();

@@ -5,7 +5,7 @@ use super::ssim::{Ssim, scale_of};
 use super::target::Target;
 use crate::error::Result;
 use crate::exec::ExecOptions;
-use crate::host::memory::filled;
+use crate::host::memory::{filled, reserve};
 use crate::params::Params;
 use crate::route::cpu;
 
@@ -62,9 +62,11 @@ impl Measured {
     }
 
     /// Takes in the errors of a part of these dimensions, and what became of it.
-    pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) {
+    pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) -> Result<()> {
         let room = if self.ssim.is_some() { data.len() / params.dtype.size() } else { 0 };
-        let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        let (mut original, mut restored) = (Vec::new(), Vec::new());
+        reserve(&mut original, room)?;
+        reserve(&mut restored, room)?;
         elements::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
             let counts = v.is_finite() && !fills.contains(&v);
             if counts {
@@ -80,6 +82,7 @@ impl Measured {
         if let Some(ssim) = &mut self.ssim {
             ssim.add(dims, &original, &restored);
         }
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ pub use target::Target;
 
 use crate::bound::sub_down;
 use crate::error::{Result, fail};
+use crate::host::fpu;
 use crate::missing::sentinel;
 use crate::params::{Bound, Params};
 use crate::route;
@@ -28,6 +29,7 @@ use crate::runtime::cpu;
 ///
 /// A target that no bound meets is an error, which names the nearest one that can be met.
 pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params> {
+    let _fpu = fpu::Guard::standard();
     if let Some(needed) = target.needs() {
         return fail!(InvalidArgument, "{target}: {needed} is needed");
     }
@@ -73,7 +75,7 @@ fn add(m: &mut Measured, params: &Params, fills: &[f64], piece: &sample::SampleP
     m.add(piece.bytes.len(), stream.len());
     if target.is_of_quality() && params.bound != Bound::Lossless {
         let back = restored(&stream, piece.bytes.len())?;
-        m.add_errors(&params, fills, piece.dims.lens(), piece.bytes, &back);
+        m.add_errors(&params, fills, piece.dims.lens(), piece.bytes, &back)?;
     }
     Ok(())
 }

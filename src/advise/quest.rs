@@ -97,10 +97,16 @@ impl Quest<'_> {
             found.tries += answer.tries;
         }
         if found.score < 0.0 && !is_of_quality {
+            // The search ends a little below the largest bound.
+            let params = self.with(self.range);
+            let largest = Answer { measured: whole(&params)?, params, tries: found.tries + 1 };
+            if self.is_met_by(&largest) {
+                return Ok(largest);
+            }
             // What a bound keeps of missing values may take more than it spares.
-            let answer = exact(&mut whole, found.tries)?;
+            let answer = exact(&mut whole, largest.tries)?;
             let is_met = self.is_met_by(&answer);
-            return if is_met { Ok(answer) } else { Err(self.unmet(Some(self.range), &found.measured)) };
+            return if is_met { Ok(answer) } else { Err(self.unmet(Some(self.range), &largest.measured)) };
         }
         Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
     }
@@ -121,11 +127,11 @@ impl Quest<'_> {
         )
     }
 
-    /// Whether an answer without loss meets the target: every quality, but not every size. Of nothing all is met.
-    fn is_met_by(&self, exact: &Answer) -> bool {
+    /// Whether an answer meets a target of size; one without loss meets every quality. Of nothing all is met.
+    fn is_met_by(&self, answer: &Answer) -> bool {
         self.target.is_of_quality()
             || self.raw_bytes == 0
-            || self.target.as_ratio(self.raw_bytes).score(&exact.measured) >= 0.0
+            || self.target.as_ratio(self.raw_bytes).score(&answer.measured) >= 0.0
     }
 
     fn unmet<E>(&self, range: Option<f64>, m: &Measured) -> Failed<E> {

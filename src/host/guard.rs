@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_h
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result, fail};
-use crate::host::memory;
+use crate::host::{fpu, memory};
 
 const TEXT_BYTES: usize = 512;
 
@@ -46,6 +46,8 @@ pub fn status(body: impl FnOnce() -> Result<()>) -> i32 {
 
 fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     wrap_panic_hook();
+    // Requests are read and rounded under the same arithmetic everywhere.
+    let _fpu = fpu::Guard::standard();
     let outer = INSIDE.replace(true);
     let result = catch_unwind(AssertUnwindSafe(body));
     INSIDE.set(outer);

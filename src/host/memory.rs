@@ -122,6 +122,14 @@ impl<T> std::ops::DerefMut for Heap<T> {
     }
 }
 
+/// What an iterator gives that knows how much that is at most.
+pub fn gathered<T>(items: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    reserve(&mut all, items.size_hint().1.unwrap_or_default())?;
+    all.extend(items);
+    Ok(all)
+}
+
 /// Room for `n` more elements in `v`.
 pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<()> {
     match v.try_reserve_exact(n) {

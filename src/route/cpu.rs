@@ -7,6 +7,7 @@ use crate::codec::{self, Codec, Info, ShowChunk};
 use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
 use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
+use crate::host::fpu;
 use crate::host::memory::{Heap, filled, reserve};
 use crate::missing::Missing;
 use crate::missing::sentinel::{self, ElementSample};
@@ -60,6 +61,7 @@ impl<'a> Request<'a> {
 
     /// See [`crate::compress_into`]; of the request and `options` only the latter counts for threads.
     pub fn compress(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+        let _fpu = fpu::Guard::standard();
         exec::check_environment()?;
         if !sentinel::is_wanted(self.params)? {
             return self.encode(src, dst, options);

@@ -6,7 +6,7 @@ use crate::container::Header;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::exec::Isa;
-use crate::host::memory::{Heap, filled};
+use crate::host::memory::{Heap, filled, gathered};
 use crate::missing::{MAX_MISSING, MissingValue, next_above};
 use crate::params::{Bound, Limits, Params};
 use crate::primitives::range;
@@ -127,7 +127,7 @@ impl Inside {
         }
         let (dtype, known) = (self.params.dtype, self.params.missing.of_type(self.params.dtype)?);
         let left = (0..2).filter(|end| put[*end]).filter_map(|end| self.ends.bits[end]);
-        let new: Vec<u64> = left.filter(|bits| !known.bits().contains(bits)).collect();
+        let new = gathered(left.filter(|bits| !known.bits().contains(bits)))?;
         // A zero is one of two.
         let zeros = new.iter().filter(|bits| dtype.number(**bits) == 0.0).count();
         if known.len() + new.len() + zeros > MAX_MISSING {

@@ -45,7 +45,7 @@ impl ChunkRange {
 
     /// With ends that no integer lies beyond, though numbers were rounded.
     fn outward(self) -> ChunkRange {
-        let exact = |end: f64| end.abs() <= (1u64 << 53) as f64 || end.is_infinite();
+        let exact = |end: f64| end.abs() < (1u64 << 53) as f64 || end.is_infinite();
         ChunkRange {
             least: if exact(self.least) { self.least } else { self.least.next_down() },
             most: if exact(self.most) { self.most } else { self.most.next_up() },

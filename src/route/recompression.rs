@@ -5,7 +5,7 @@ use crate::bound;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::host::fpu;
-use crate::host::memory::Heap;
+use crate::host::memory::{Heap, reserve};
 use crate::missing::MAX_MISSING;
 use crate::missing::sentinel;
 use crate::params::{Bound, Params};
@@ -48,7 +48,9 @@ pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
 /// what is equal to `element`, the bytes of one or of none, does not count either.
 fn with_range((params, range): (Params, Option<(f64, f64)>), element: &[u8], src: &[u8]) -> Result<Params> {
     let _fpu = fpu::Guard::standard();
-    let mut outside = vec![0.0];
+    let mut outside = Vec::new();
+    reserve(&mut outside, 2 + MAX_MISSING)?;
+    outside.push(0.0);
     outside.extend(numbers_of(&params, element));
     // What does not count and lies between others changes nothing.
     let range = range.filter(|(lo, hi)| !outside.contains(lo) && !outside.contains(hi)).or_else(|| {

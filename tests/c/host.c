@@ -11,7 +11,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { COUNT = 1 << 18, MODES = 4, FORKERS = 3, FORKS = 15, POOLS = 40 };
+enum { COUNT = 1 << 18, MODES = 6, FORKERS = 3, FORKS = 15, POOLS = 40 };
 static float field[COUNT], expected[MODES][COUNT];
 static unsigned char *streams[MODES];
 static size_t stream_bytes[MODES];
@@ -19,6 +19,9 @@ static size_t stream_bytes[MODES];
 static sleek_params params(int mode, int threads) {
     sleek_params p = defaults(SLEEK_F32);
     p.mode = mode, p.bound = 1e-3, p.threads = threads;
+    // A missing value that is no f32, in the struct and in words.
+    if (mode == 4) p.mode = SLEEK_NOA, p.has_fill_value = 1, p.fill_value = -9999.9;
+    if (mode == 5) CHECK(sleek_params_parse(&p, "abs=0.3,fill=-9999.9") == SLEEK_OK);
     return p;
 }
 
@@ -186,6 +189,7 @@ static void forks(void) {
 int main(void) {
     // Values around the bound and subnormal ones, so that rounding and flushing would show.
     for (int i = 0; i < COUNT; i++) field[i] = (float)(i % 4099) * (i % 7 == 0 ? 1e-41f : 0.1003f);
+    for (int i = 0; i < COUNT; i += 101) field[i] = -9999.9f;
     for (int mode = 0; mode < MODES; mode++) {
         sleek_params p = params(mode, 1);
         size_t bound = sleek_compress_bound(&p, COUNT);

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use crate::bound;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+use crate::host::memory::gathered;
 use crate::missing::{MAX_MISSING, MissingValue};
 use crate::params::{Bound, Limits, MissingValues, Mode, Params, Profile};
 use crate::route;
@@ -276,7 +277,7 @@ fn folded(chunk: &[u64], room: usize) -> Vec<u32> {
 
 /// The request whose text is packed into words, the first byte lowest, and filled up with zeros.
 fn request_in_text(packed: &[u32]) -> Result<Params> {
-    let bytes: Vec<u8> = packed.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let bytes = gathered(packed.iter().flat_map(|w| w.to_le_bytes()))?;
     text::parse(String::from_utf8_lossy(&bytes).trim_end_matches('\0'))
 }
 
@@ -369,8 +370,8 @@ impl Reader<'_> {
             let value = if is_number { MissingValue::Number(number) } else { MissingValue::Bits(bits) };
             request.missing.push(value)?;
         }
-        let fills = (0..fills).map(|_| self.element(of)).collect();
-        let chunk = (0..rank).map(|_| self.word().into()).collect();
+        let fills = gathered((0..fills).map(|_| self.element(of)))?;
+        let chunk = gathered((0..rank).map(|_| self.word().into()))?;
         self.end()?;
         if self.at > self.words.len() {
             return fail!(InvalidArgument, "{} cd_values; {} were expected", self.words.len(), self.at);

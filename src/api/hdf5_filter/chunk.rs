@@ -121,7 +121,7 @@ pub fn refuse_unmet(flags: c_uint, values: &CdValues, caller: Caller) -> Result<
         None => fail!(
             InvalidArgument,
             "mode {} is mandatory, and the calling HDF5 hides its functions, and with them the element type: give the \
-            long form of cd_values (sleek h5args --type …), or make the filter optional, which is lossless",
+            long form of cd_values (docs/reference/api.md), or make the filter optional, which is lossless",
             values.request.bound.mode().name()
         ),
     }

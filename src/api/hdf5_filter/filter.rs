@@ -12,7 +12,7 @@ use super::prepared::take as prepared;
 use super::report::guard;
 use super::resolve::Hdf5;
 use crate::dtype::DType;
-use crate::error::{Result, fail};
+use crate::error::{Kind, Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory;
 use crate::params::Params;
@@ -61,10 +61,11 @@ pub unsafe fn filter_of(
         };
         // HDF5 stores the chunk without the filter then, and marks it so.
         let Some((out, len)) = made else { return Ok(0) };
+        let told = if len > room && may_refer(words)? && is_before_2_2(caller)? { room } else { len.max(room) };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
             libc::free(*buf);
-            *buf_size = if len > room && may_refer(words) { room } else { len.max(room) };
+            *buf_size = told;
             *buf = out.release();
         }
         Ok(len)
@@ -72,11 +73,21 @@ pub unsafe fn filter_of(
 }
 
 /// Whether elements may refer to others, as strings of any length do, of which `set_local` is not told. Where HDF5
-/// copies such, it clears a buffer of its own as far as it was told of ours: so it is told no more than it gave, as its
-/// own deflate does.
-fn may_refer(words: &[u32]) -> bool {
-    let element = CdValues::decode(words).ok().and_then(|values| values.element);
-    element.is_none_or(|element| element.dtype == DType::U8 && element.bytes > 1)
+/// before 2.2 copies such, it clears a buffer of its own as far as it was told of ours: so it is told no more than it
+/// gave, as its own deflate does.
+fn may_refer(words: &[u32]) -> Result<bool> {
+    match CdValues::decode(words) {
+        Err(e) if e.kind == Kind::OutOfMemory => Err(e),
+        Ok(CdValues { element: Some(element), .. }) => Ok(element.dtype == DType::U8 && element.bytes > 1),
+        _ => Ok(true),
+    }
+}
+
+/// Whether the HDF5 that calls must be told no more. From 2.2 on it must be told all, else the chunk is lost. One that
+/// hides its functions may be older.
+#[inline(never)]
+fn is_before_2_2(caller: Caller) -> Result<bool> {
+    Ok(Hdf5::at(caller.address())?.is_none_or(|hdf5| hdf5.version() < (2, 2, 0)))
 }
 
 /// Nobody makes streams before HDF5 asks for them without the feature.
@@ -210,7 +221,7 @@ mod tests {
                 return 0;
             }
             let room = room.max(self.len);
-            assert!(self.room == len.max(room) || self.room == room && may_refer(words));
+            assert!(self.room == len.max(room) || self.room == room && may_refer(words).unwrap());
             // SAFETY: from malloc; it is written and read as far as the filter says that it goes.
             unsafe {
                 #[cfg(all(target_os = "linux", target_env = "gnu"))]

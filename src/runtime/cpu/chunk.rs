@@ -6,7 +6,7 @@ use super::threads::Shared;
 use crate::container::{CodedChunk, Header, Kind, Layout, Piece, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
-use crate::host::memory::{Scratch, filled, reserve};
+use crate::host::memory::{Scratch, filled, gathered, reserve};
 use crate::missing::collisions::{self, Collisions};
 use crate::missing::plane::{self as planes, Mask};
 use crate::missing::{equal, gaps};
@@ -163,7 +163,7 @@ impl Masker {
         Ok(Masker {
             size,
             block: planes::block_elements(capacity),
-            values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_array(*bits, size))).collect(),
+            values: gathered(layout.shape.missing.bits().iter().map(|bits| (*bits, in_array(*bits, size))))?,
             masks: masks(layout)?,
             any: filled(capacity.div_ceil(64) + 1, 0)?,
             there: 0,
