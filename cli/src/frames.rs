@@ -185,7 +185,7 @@ pub fn pieces_of(header: &Header, bytes: usize) -> impl Iterator<Item = FramePie
 
 impl FramePiece {
     pub fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
-        let room = block.room(self.count * self.size);
+        let room = block.room(self.count * self.size)?;
         sleek::decompress_range_into(frame.data(), self.first, self.count, room).map_err(|e| e.to_string())
     }
 }

@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::args::{Threads, Verbosity};
-use crate::frames::{self, FrameReader};
+use crate::frames::{self, FrameReader, SUFFIX};
 use crate::hdf5::filters::pipeline;
 use crate::hdf5::object::{Contents, Object, ObjectKind};
 use crate::hdf5::parallel::is_chunk_whole;
-use crate::hdf5::{Hdf5, Id, LibraryArg, dataset::Field, is_hdf5, is_in_use, needs_newer};
-use crate::io::{Block, Input, files_below, say};
+use crate::hdf5::{Hdf5, Id, LibraryArg, Unread, dataset::Field, is_called_so, is_hdf5};
+use crate::io::{Block, Input, OUT_OF_MEMORY, all_below, say};
 use crate::{ERROR, Outcome};
 use sleek::container::constants::MAGIC;
 
 /// Exit code where there is damage.
 const DAMAGED: u8 = 1;
+/// How HDF4 and the CDF of NASA begin, whose names HDF5 files have too.
+const NAMESAKES: [&[u8]; 3] = [b"\x0e\x03\x13\x01", b"\xcd\xf3\x00\x01", b"\xcd\xf2\x60\x02"];
 
 /// Restore everything in compressed and HDF5 files, and say where damage is
 #[derive(clap::Args)]
@@ -47,22 +49,41 @@ struct Findings {
     untested: Option<String>,
 }
 
+impl Findings {
+    /// Takes in why something could not be read: damage, unless memory was short.
+    fn add(&mut self, why: String) {
+        match [OUT_OF_MEMORY, "memory allocation failed"].iter().any(|short| why.contains(short)) {
+            true => self.untested = Some(why),
+            false => self.damage.push(why),
+        }
+    }
+}
+
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let mut files = Vec::new();
     for path in &args.files {
         match (path.is_dir(), args.recursive) {
-            (true, true) => walk(path, &mut files)?,
+            (true, true) => walk(path, &mut files),
             (true, false) => return Err(format!("{}: is a folder; -r takes what is in it", path.display())),
-            _ => files.push(path.clone()),
+            _ => files.push((path.clone(), None)),
         }
     }
     if files.is_empty() {
         return Err("no compressed or HDF5 file is there".into());
     }
     let mut code = 0;
-    for path in &files {
-        let findings = test(path, args)?;
+    for (path, unread) in &files {
+        let mut findings = Findings { untested: unread.clone(), ..Findings::default() };
+        if unread.is_none()
+            && let Err(why) = test(path, args, &mut findings)
+        {
+            if files.len() == 1 && findings.damage.is_empty() {
+                return Err(why);
+            }
+            let name = format!("{}: ", path.display());
+            findings.untested = Some(why.strip_prefix(&name).unwrap_or(&why).to_owned());
+        }
         code = match (findings.damage.is_empty(), findings.untested.is_none()) {
             (false, _) => DAMAGED,
             (true, false) if code == 0 => ERROR,
@@ -95,34 +116,29 @@ fn tell(path: &Path, findings: &Findings, args: &Args) {
     }
 }
 
-/// The compressed and HDF5 files below a folder, in the order of their names.
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    for path in files_below(folder)?.iter().map(|below| folder.join(below)) {
-        if is_ours(&path)? {
-            files.push(path);
-        }
+/// The compressed and HDF5 files below a folder, in the order of their names, and what cannot be read, with why.
+fn walk(folder: &Path, files: &mut Vec<(PathBuf, Option<String>)>) {
+    let (below, unread) = all_below(folder);
+    files.extend(below.iter().map(|below| folder.join(below)).filter(|path| is_ours(path)).map(|path| (path, None)));
+    files.extend(unread.into_iter().map(|(path, why)| (path, Some(why))));
+}
+
+/// Whether a file is one to be tested: by how it begins, or by its name, which is left where the beginning is damaged.
+fn is_ours(path: &Path) -> bool {
+    let read = Input::open(path).and_then(|mut input| Ok(input.peek(MAGIC.len())?.to_vec()));
+    let Ok(first) = read else { return true };
+    let is_named = is_called_so(path) || path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
+    is_hdf5(path) || first == MAGIC || is_named && !NAMESAKES.iter().any(|other| first.starts_with(other))
+}
+
+fn test(path: &Path, args: &Args, findings: &mut Findings) -> Result<(), String> {
+    if is_hdf5(path) {
+        return datasets(path, args.library.library.as_deref(), findings);
+    }
+    if let Err(damage) = streams(Input::open(path)?, &mut findings.whole) {
+        findings.add(damage);
     }
     Ok(())
-}
-
-/// Whether a file is one that can be tested.
-fn is_ours(path: &Path) -> Result<bool, String> {
-    if is_hdf5(path) {
-        return Ok(true);
-    }
-    let mut input = Input::open(path)?;
-    Ok(input.peek(MAGIC.len())? == MAGIC)
-}
-
-fn test(path: &Path, args: &Args) -> Result<Findings, String> {
-    if is_hdf5(path) {
-        return datasets(path, args.library.library.as_deref());
-    }
-    let mut findings = Findings::default();
-    if let Err(damage) = streams(Input::open(path)?, &mut findings.whole) {
-        findings.damage.push(damage);
-    }
-    Ok(findings)
 }
 
 /// Restores all streams of a file, and counts them.
@@ -141,29 +157,33 @@ fn streams(input: Input, whole: &mut usize) -> Result<(), String> {
 }
 
 /// Reads all datasets of an HDF5 file, chunk by chunk.
-fn datasets(path: &Path, library: Option<&Path>) -> Result<Findings, String> {
+fn datasets(path: &Path, library: Option<&Path>, findings: &mut Findings) -> Result<(), String> {
     crate::hdf5::expect_hdf5(path)?;
-    let mut findings = Findings::default();
     let hdf5 = match Hdf5::for_file(library, path) {
         Ok(hdf5) => hdf5,
-        Err(why) => {
-            match (is_in_use(&why), needs_newer(&why)) {
-                (true, _) => findings.untested = Some(why),
-                (false, true) => findings.untested = Some(format!("needs a newer HDF5: {why}")),
-                (false, false) => findings.damage.push(why),
+        Err(unread) => {
+            match unread {
+                Unread::NotNow(why) => findings.untested = Some(why),
+                Unread::Newer(why) => findings.untested = Some(format!("needs a newer HDF5: {why}")),
+                Unread::Damaged(why) => findings.damage.push(why),
             }
-            return Ok(findings);
+            return Ok(());
         }
     };
     let file = hdf5.open(path)?;
     let contents = Contents::read(&file)?;
     for object in contents.objects.iter().filter(|object| object.kind == ObjectKind::Dataset) {
-        match Field::open(&file, object)? {
-            Ok(field) => dataset(&field, &mut findings)?,
-            Err(why) => other(&file, object, &why, &mut findings)?,
+        let tested = match Field::open(&file, object) {
+            Ok(Ok(field)) => dataset(&field, findings),
+            Ok(Err(why)) => other(&file, object, &why, findings),
+            Err(damage) => Err(damage),
+        };
+        if let Err(damage) = &tested {
+            findings.add(format!("{}: {damage}", object.name()));
         }
+        hdf5.forgive(tested);
     }
-    Ok(findings)
+    Ok(())
 }
 
 /// A dataset that is no array of numbers. The checksums of its filters tell without its type whether chunks
@@ -184,7 +204,7 @@ fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Resu
         };
         tested += usize::from(whole.is_some());
         if let Some(Err(damage)) = whole {
-            findings.damage.push(format!("{}, chunk at {:?}: {damage}", field.name, chunk.start));
+            findings.add(format!("{}, chunk at {:?}: {damage}", field.name, chunk.start));
         }
     }
     let chunks = chunks.len();
@@ -206,7 +226,7 @@ fn dataset(field: &Field, findings: &mut Findings) -> Result<(), String> {
         let read = field.read_into(&block, &mut bytes);
         if let Err(damage) = &read {
             let damage = damage.strip_prefix(&format!("{}: ", field.name)).unwrap_or(damage);
-            findings.damage.push(format!("{}, chunk at {:?}: {damage}", field.name, block.start));
+            findings.add(format!("{}, chunk at {:?}: {damage}", field.name, block.start));
         }
         hdf5.forgive(read);
     }

@@ -35,9 +35,8 @@ pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &m
         let mut failed = Ok(());
         read_through(args, input, cut.frame_bytes, |data| {
             let mut block = Block::default();
-            block.room(data.len()).copy_from_slice(data);
             if failed.is_ok() {
-                failed = seen.measure(params, &block, &mut m);
+                failed = block.keep_bytes(data).and_then(|()| seen.measure(params, &block, &mut m));
             }
         })?;
         failed.map(|()| m)
@@ -61,19 +60,20 @@ fn sample(
     let slab = cut.slab_bytes(params.dtype.size());
     let piece = (PIECE_BYTES / slab).max(1).saturating_mul(slab);
     let step = (raw_bytes / SAMPLE_BYTES as u64).max(1);
-    let (mut pieces, mut n) = (Vec::new(), 0);
+    let (mut pieces, mut n, mut failed) = (Vec::new(), 0, Ok(()));
     // What the bound will be is not known, only that there will be one.
     let mut bounded = params.clone().with_bound(Bound::Abs(1.0));
     let range = seen_range(args, &mut bounded, input, |data| {
         for part in data.chunks(piece) {
             if n % step == step / 2 {
                 let mut block = Block::default();
-                block.room(part.len()).copy_from_slice(part);
+                failed = std::mem::replace(&mut failed, Ok(())).and_then(|()| block.keep_bytes(part));
                 pieces.push(block);
             }
             n += 1;
         }
     })?;
+    failed?;
     params.missing = bounded.missing;
     let range = range.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
     Ok((pieces, range))
@@ -99,8 +99,7 @@ impl See<'_> {
         match self.errors && params.bound != Bound::Lossless {
             true => {
                 let back = restored(packed.data(), data.len())?;
-                m.add_errors(&params, self.fills, params.dims.lens(), data, &back);
-                Ok(())
+                m.add_errors(&params, self.fills, params.dims.lens(), data, &back).map_err(|e| e.to_string())
             }
             false => Ok(()),
         }

@@ -81,7 +81,7 @@ fn some(block: &[u8]) -> &[u8] {
 
 pub fn compress_frame(params: &Params, block: &Block, packed: &mut Block) -> sleek::Result<()> {
     let room = sleek::compress_bound(params, block.data().len() / params.dtype.size())?;
-    let stream = packed.room(room);
+    let stream = packed.room(room).map_err(|e| sleek::Error::new(sleek::Kind::OutOfMemory, e))?;
     let n = sleek::compress_into(params, block.data(), stream)?;
     if block.more {
         Header::mark_more(&mut stream[..n])?;

@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Outcome {
             if args.is_npy() && told.is_none() {
                 let (bytes, dims) = npy_header(args, known, &header, &from)?;
                 let mut block = outlet.block()?;
-                block.keep_bytes(&bytes);
+                block.keep_bytes(&bytes)?;
                 outlet.send(block)?;
                 told = Some(dims);
             }
@@ -254,11 +254,11 @@ impl SlicePart {
         if self.level > 0 {
             let (start, lens) = self.on_grid();
             let bytes = grid::of_stream(frame.data(), &self.at, (&start, &lens), self.level, self.size)?;
-            block.keep_bytes(&bytes);
+            block.keep_bytes(&bytes)?;
             return Ok(());
         }
         let count: u64 = self.lens.iter().product();
-        let room = block.room(count as usize * self.size);
+        let room = block.room(count as usize * self.size)?;
         sleek::decompress_box_into(frame.data(), &self.start, &self.lens, room).map_err(|e| e.to_string())
     }
 }

@@ -16,10 +16,13 @@ pub const ALL: Hid = 0;
 pub const TRUNCATE: c_uint = 2;
 /// `H5P_CRT_ORDER_TRACKED`.
 pub const ORDER_TRACKED: c_uint = 1;
+/// `H5_ITER_NATIVE`.
+pub const NATIVE_ORDER: c_int = 2;
 /// `H5Z_FILTER_ALL`.
 pub const EVERY_FILTER: c_int = 0;
 
-/// `H5D_FILL_VALUE_USER_DEFINED`.
+/// `H5D_FILL_VALUE_UNDEFINED` and `H5D_FILL_VALUE_USER_DEFINED`.
+pub const FILL_UNDEFINED: c_int = 0;
 pub const FILL_USER_DEFINED: c_int = 2;
 
 /// Object types of `H5O_type_t`.

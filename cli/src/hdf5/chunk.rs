@@ -68,9 +68,10 @@ impl Field<'_> {
                 .all(|((side, len), (at, count))| at.is_multiple_of(*side) && *count == (*side).min(len - at))
     }
 
-    /// Writes a chunk to another dataset of this shape as it is to be stored.
-    pub fn write_chunk_to(&self, other: &Id, chunk: &Block, bytes: &[u8]) -> Result<(), String> {
-        let (start, data, passed_all) = (chunk.start.as_ptr(), bytes.as_ptr().cast(), 0);
-        h5!(other.hdf5, H5Dwrite_chunk(other.id, DEFAULT, passed_all, start, bytes.len(), data)).map(drop)
+    /// Writes a chunk to another dataset of this shape as it is to be stored, with a bit for each filter that it did
+    /// not pass.
+    pub fn write_chunk_to(&self, other: &Id, chunk: &Block, bytes: &[u8], skipped: u32) -> Result<(), String> {
+        let (start, data) = (chunk.start.as_ptr(), bytes.as_ptr().cast());
+        h5!(other.hdf5, H5Dwrite_chunk(other.id, DEFAULT, skipped, start, bytes.len(), data)).map(drop)
     }
 }

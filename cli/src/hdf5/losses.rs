@@ -10,75 +10,91 @@ use super::dataset::Field;
 use super::filters::{Filter, filter_name, is_lossy, pipeline};
 use crate::progress::number;
 
-/// Attributes that tell what was asked for the last time.
+/// Attributes that tell of the filter in place: what was asked of it, and the range that a share is of.
 pub const MODE: &CStr = c"sleek_mode";
 pub const BOUND: &CStr = c"sleek_bound";
+pub const RANGE: &CStr = c"sleek_range";
 /// Every loss that the values went through, the first one first.
 pub const LOSSES: &CStr = c"sleek_losses";
 /// How far values may be from those before the first loss, where that is known.
 pub const ABS_BOUND: &CStr = c"sleek_abs_bound";
 /// Between losses.
 pub const SEPARATOR: &str = ", ";
+/// Between a share and its range.
+const OF: &str = " of ";
 
-/// Every loss, the first one first.
-pub fn losses(field: &Field) -> Result<Vec<String>, String> {
-    let told = match told(field)? {
-        Some(Told::All(all)) => return Ok(vec![all]),
-        Some(Told::Last(loss)) => Some(loss),
-        None => None,
-    };
-    let by_filter = |filter: &Filter| match CdValues::decode(&filter.words) {
-        Ok(said) if filter.is_sleek() => {
-            (told.is_none() && said.request.bound != Bound::Lossless).then(|| loss(said.request.bound))
-        }
-        _ => is_lossy(filter.id, field.stored.dtype.is_float()).then(|| filter_name(filter.id)),
-    };
-    let by_filters: Vec<String> = pipeline(&field.properties)?.iter().filter_map(by_filter).collect();
-    Ok(by_filters.into_iter().chain(told.clone()).collect())
+/// What the values of a dataset went through.
+pub struct Losses {
+    /// As its attributes tell, the first one first.
+    pub told: Vec<String>,
+    /// Other filters that may have lost something, of which no attribute tells.
+    pub others: Vec<String>,
+    /// The loss by our filter where no attribute tells of it: another program used it.
+    pub ours: Option<Bound>,
 }
 
-/// What attributes tell of losses.
-enum Told {
-    All(String),
-    /// The last one, by a version that told no more.
-    Last(String),
-}
-
-fn told(field: &Field) -> Result<Option<Told>, String> {
-    if let Some(all) = text_of(&field.dataset, LOSSES)?.filter(|all| !all.is_empty()) {
-        return Ok(Some(Told::All(all)));
+impl Losses {
+    pub fn of(field: &Field) -> Result<Losses, String> {
+        let asked = match (text_of(&field.dataset, MODE)?, &field.numbers_of(BOUND)?[..]) {
+            (Some(mode), [bound]) => Some(in_words(&mode, *bound, field.numbers_of(RANGE)?.first().copied())),
+            _ => None,
+        };
+        let all = text_of(&field.dataset, LOSSES)?.filter(|all| !all.is_empty());
+        // Versions that told no more told the last one.
+        let told: Vec<String> =
+            all.map_or(asked.iter().cloned().collect(), |all| all.split(SEPARATOR).map(str::to_owned).collect());
+        let filters = pipeline(&field.properties)?;
+        // Where nothing is told of the filter in place another program used it, as where each chunk has its range:
+        // `repack` names one for all. The attributes of version 0.4.0 tell no range.
+        let without_range = |bound: Bound| in_words(bound.mode().name(), bound.number(), None);
+        let is_told = |bound| asked.as_ref().is_some_and(|asked| [loss(bound), without_range(bound)].contains(asked));
+        let ours = asked_of(&filters).filter(|bound| bound.measures() || !is_told(*bound));
+        let others = filters.iter().filter(|filter| is_lossy(filter.id, field.stored.dtype.is_float()));
+        let others = others.map(|filter| filter_name(filter.id)).filter(|loss| told.last() != Some(loss)).collect();
+        Ok(Losses { told, others, ours })
     }
-    Ok(match (text_of(&field.dataset, MODE)?, &field.numbers_of(BOUND)?[..]) {
-        (Some(mode), [bound]) => Some(Told::Last(format!("{mode}={}", number(*bound)))),
-        _ => None,
-    })
+
+    /// Every loss, the first one first.
+    pub fn all(&self) -> Vec<String> {
+        self.told.iter().chain(&self.others).cloned().chain(self.ours.map(loss)).collect()
+    }
 }
 
-/// What its attributes tell that a dataset lost since its values were those of `before`: the bound that follows, and
-/// the losses in words.
-pub fn lost_since(before: &Field, field: &Field) -> Result<Option<(Bound, String)>, String> {
-    let Some(Told::All(all) | Told::Last(all)) = told(field)? else { return Ok(None) };
-    let earlier = losses(before)?.join(SEPARATOR);
-    let list = |text: &str| text.split(SEPARATOR).filter(|loss| !loss.is_empty()).map(str::to_owned).collect();
-    let (all, earlier): (Vec<String>, Vec<String>) = (list(&all), list(&earlier));
-    let lost = all.strip_prefix(&earlier[..]).unwrap_or(&all);
-    let bound = match (lost, &field.numbers_of(ABS_BOUND)?[..]) {
-        ([], _) => return Ok(None),
-        ([loss], _) if bound_of(loss).is_some() => bound_of(loss),
-        (_, [bound]) if earlier.is_empty() => Some(Bound::Abs(*bound)),
-        _ => None,
-    };
-    // As little follows from losses of several kinds as from a rate.
-    Ok(Some((bound.unwrap_or(Bound::Rate(1.0)), lost.join(SEPARATOR))))
+/// What our filter was asked to lose.
+pub fn asked_of(filters: &[Filter]) -> Option<Bound> {
+    let said = CdValues::decode(&filters.iter().find(|filter| filter.is_sleek())?.words).ok()?;
+    let bound = said.params().ok()?.map_or(said.request.bound, |params| params.bound);
+    Some(bound).filter(|bound| *bound != Bound::Lossless)
+}
+
+/// What follows from all of these, one after the other; `None` unless all are absolute.
+pub fn sum_of(losses: &[String]) -> Option<f64> {
+    losses.iter().try_fold(0.0, |sum, loss| Some(added(sum, bound_of(loss)?.absolute()?)))
+}
+
+/// Errors add up, and the sum is rounded.
+pub fn added(first: f64, second: f64) -> f64 {
+    if first == 0.0 || second == 0.0 { first + second } else { (first + second).next_up() }
 }
 
 /// What `loss` says; `None` of a share of ranges that nobody tells, and of another filter's.
-fn bound_of(loss: &str) -> Option<Bound> {
+pub fn bound_of(loss: &str) -> Option<Bound> {
     let (mode, number) = loss.split_once('=')?;
+    let (number, range) = number.split_once(OF).map_or((number, None), |(number, range)| (number, Some(range)));
     let mode = Mode::ALL.into_iter().find(|known| known.name() == mode)?;
-    Bound::new(mode, number.parse().ok()?).ok().filter(|bound| !bound.measures())
+    let bound = Bound::new(mode, number.parse().ok()?).ok()?.of_range(range.and_then(|range| range.parse().ok()));
+    Some(bound).filter(|bound| !bound.measures())
 }
 
 pub fn loss(bound: Bound) -> String {
-    format!("{}={}", bound.mode().name(), number(bound.number()))
+    in_words(bound.mode().name(), bound.number(), range_of(bound))
+}
+
+/// The range that a share is of.
+pub fn range_of(bound: Bound) -> Option<f64> {
+    if let Bound::Noa { range, .. } = bound { range } else { None }
+}
+
+fn in_words(mode: &str, bound: f64, range: Option<f64>) -> String {
+    format!("{mode}={}{}", number(bound), range.map_or(String::new(), |range| format!("{OF}{}", number(range))))
 }

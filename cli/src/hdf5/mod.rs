@@ -24,6 +24,11 @@ use std::ptr::null_mut;
 
 use abi::{Functions, Herr, Hid};
 
+/// What HDF5 says of what is of a version that it does not know. Damage where nothing has a checksum may look the same.
+const NEWER: [&str; 1] = ["version"];
+/// What it says of a file that somebody else has open for writing: it is locked, or says so itself.
+const IN_USE: [&str; 2] = ["Resource temporarily unavailable", "already open for"];
+
 /// The oldest HDF5 of which files are rewritten.
 const OLDEST: (u32, u32, u32) = (1, 10, 5);
 
@@ -122,6 +127,22 @@ pub struct Hdf5 {
     failure: RefCell<Option<String>>,
 }
 
+/// Why a file could not be read.
+pub enum Unread {
+    /// No HDF5 is here, or another program has the file open.
+    NotNow(String),
+    /// What is in it is of a version, or of a kind, that no HDF5 here knows.
+    Newer(String),
+    Damaged(String),
+}
+
+impl From<Unread> for String {
+    fn from(unread: Unread) -> String {
+        let (Unread::NotNow(why) | Unread::Newer(why) | Unread::Damaged(why)) = unread;
+        why
+    }
+}
+
 /// Calls a function of HDF5; a negative answer is an error with HDF5's own words.
 macro_rules! h5 {
     ($hdf5:expr, $name:ident($($arg:expr),* $(,)?)) => {{
@@ -200,34 +221,62 @@ impl Hdf5 {
         })
     }
 
-    /// The library that is named, else the first that can read all objects of this file: one that was made by a newer
-    /// HDF5 may have what an older one does not know.
-    pub fn for_file(named: Option<&Path>, path: &Path) -> Result<Hdf5, String> {
-        let first = Hdf5::find(named)?;
-        let Err(complaint) = first.can_read(path) else { return Ok(first) };
-        if is_in_use(&complaint) {
-            return Err(format!("{complaint}: the file is in use, another program may write it"));
-        }
+    /// The library that is named, else the first that can read all objects of this file, and all attributes if one
+    /// can: a file that was made by a newer HDF5 may have what an older one does not know.
+    pub fn for_file(named: Option<&Path>, path: &Path) -> Result<Hdf5, Unread> {
+        let first = Hdf5::find(named).map_err(Unread::NotNow)?;
+        let judged = |hdf5: &Hdf5, why: String| {
+            let is_newer = hdf5.failed_by(&NEWER) || why.contains(object::UNKNOWN_KIND);
+            let unread = if is_newer { Unread::Newer } else { Unread::Damaged };
+            Some((hdf5.version, unread(why)))
+        };
+        // What the newest of them says that cannot read it.
+        let mut unread = match first.can_read(path) {
+            Ok(true) => return Ok(first),
+            Ok(false) => None,
+            Err(why) if first.failed_by(&IN_USE) => {
+                return Err(Unread::NotNow(format!("{why}: the file is in use, another program may write it")));
+            }
+            Err(why) => judged(&first, why),
+        };
         let mut tried = vec![dotted(first.version)];
         for file in libraries::by_preference().filter(|_| named.is_none()) {
             let Ok(hdf5) = Hdf5::load(&file) else { continue };
-            if hdf5.version > first.version && hdf5.can_read(path).is_ok() {
-                return Ok(hdf5);
-            }
             tried.push(dotted(hdf5.version));
+            match (hdf5.version > first.version).then(|| hdf5.can_read(path)) {
+                Some(Ok(all)) if all || unread.is_some() => return Ok(hdf5),
+                Some(Err(why)) if unread.as_ref().is_some_and(|(newest, _)| hdf5.version > *newest) => {
+                    unread = judged(&hdf5, why);
+                }
+                _ => {}
+            }
         }
         tried.sort();
         tried.dedup();
-        Err(format!(
-            "{complaint}; if the file is whole it needs a newer HDF5 than {}: name its libhdf5 with --library FILE",
-            tried.join(", ")
-        ))
+        let tried = tried.join(", ");
+        match unread {
+            None => Ok(first),
+            Some((_, Unread::Newer(why))) => Err(Unread::Newer(format!(
+                "{why}; if the file is whole it needs a newer HDF5 than {tried}: name its libhdf5 with --library FILE"
+            ))),
+            Some((_, unread)) => Err(unread),
+        }
     }
 
-    /// Opens the file and every object in it.
-    pub fn can_read(&self, path: &Path) -> Result<(), String> {
+    /// Opens the file and every object in it; whether their attributes are of versions that this HDF5 knows.
+    pub fn can_read(&self, path: &Path) -> Result<bool, String> {
         let file = self.open(path)?;
-        object::Contents::read(&file).map(drop).map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
+        let knows_attributes = |contents: object::Contents| {
+            let mut all = true;
+            for object in &contents.objects {
+                let read = object::decode_attributes(&object::open_object(&file, &object.path)?);
+                all &= read.is_ok() || !self.failed_by(&NEWER);
+                self.forgive(read);
+            }
+            Ok(all)
+        };
+        let read = object::Contents::read(&file).and_then(knows_attributes);
+        read.map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
     }
 
     fn load(file: &Path) -> Result<Hdf5, String> {
@@ -290,6 +339,11 @@ impl Hdf5 {
         message
     }
 
+    /// Whether HDF5's own words of the last failure, in which no names are, have one of these.
+    fn failed_by(&self, words: &[&str]) -> bool {
+        self.failure.borrow().as_ref().is_some_and(|said| words.iter().any(|word| said.contains(word)))
+    }
+
     /// What came of a call that may fail without harm.
     pub fn forgive<T>(&self, result: Result<T, String>) -> Option<T> {
         if result.is_err() {
@@ -320,17 +374,6 @@ impl Hdf5 {
             _ => format!("{function}: {cause}"),
         }
     }
-}
-
-/// Whether a file that no library could read may be one of a newer HDF5: what is in it is of a version, or of a kind,
-/// that they do not know. Damage where nothing has a checksum may look the same.
-pub fn needs_newer(complaint: &str) -> bool {
-    ["version", "is not known to this command"].iter().any(|part| complaint.contains(part))
-}
-
-/// Whether a file could not be read as somebody else has it open for writing: it is locked, or says so itself.
-pub fn is_in_use(complaint: &str) -> bool {
-    ["Resource temporarily unavailable", "already open for"].iter().any(|part| complaint.contains(part))
 }
 
 /// What the system says in HDF5's sentence on a failed call of it, which also has time and addresses, on two lines.
@@ -373,6 +416,12 @@ pub fn kind_of(path: &Path) -> Result<FileKind, String> {
     let mut file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let kind = signature(&mut file).map(|found| found.0);
     kind.map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Whether a file has a name as HDF5 files have it.
+pub fn is_called_so(file: &Path) -> bool {
+    const NAMES: [&str; 7] = ["h5", "hdf5", "he5", "hdf", "nc", "nc4", "cdf"];
+    file.extension().is_some_and(|end| NAMES.iter().any(|name| end.eq_ignore_ascii_case(name)))
 }
 
 /// Whether a path leads to an HDF5 file. A pipe is not looked into: what was read of it would be gone.

@@ -7,6 +7,9 @@ use super::abi::{self, Herr};
 use super::{Id, c_string, h5, h5_id};
 use crate::progress::some_of;
 
+/// Said of objects that a newer HDF5 may have.
+pub const UNKNOWN_KIND: &str = "is not known to this command";
+
 /// Which object it is, whatever its name: its file's number and its address there, as this HDF5 gives them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key([u64; 3]);
@@ -225,7 +228,7 @@ fn identify(object: &Id) -> Result<(Key, ObjectKind), String> {
         abi::GROUP => ObjectKind::Group,
         abi::DATASET => ObjectKind::Dataset,
         abi::NAMED_TYPE => ObjectKind::NamedType,
-        other => return Err(format!("an object of kind {other} is not known to this command")),
+        other => return Err(format!("an object of kind {other} {UNKNOWN_KIND}")),
     };
     Ok((Key([info[0], info[1], rest]), kind))
 }
@@ -249,6 +252,15 @@ fn link_names(group: &Id) -> Result<Vec<CString>, String> {
     let answer =
         unsafe { (hdf5.iterate_links)(group.id, index, 0, std::ptr::null_mut(), take_name, (&raw mut names).cast()) };
     if answer < 0 { Err(hdf5.complaint("H5Literate")) } else { Ok(names) }
+}
+
+/// Has HDF5 decode each attribute of an object. Where it cannot, HDF5 1.10 crashes in a walk over those in the object's
+/// header, which a question for a name decodes too, and in a walk in an order over those elsewhere.
+pub fn decode_attributes(object: &Id) -> Result<(), String> {
+    h5!(object.hdf5, H5Aexists(object.id, c"sleek: none".as_ptr()))?;
+    let mut names: Vec<CString> = Vec::new();
+    let out = (&raw mut names).cast();
+    h5!(object.hdf5, H5Aiterate2(object.id, 0, abi::NATIVE_ORDER, std::ptr::null_mut(), take_name, out)).map(drop)
 }
 
 /// Names of an object's attributes, in the order of creation if `ordered`.

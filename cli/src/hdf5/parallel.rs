@@ -5,14 +5,17 @@ use std::io::Read;
 
 use sleek::hdf5::bytes_of_chunk;
 
+use super::chunk::Chunk;
 use super::dataset::{Block, Field};
-use super::filters::{DEFLATE, Filter, SHUFFLE, pipeline};
+use super::filters::{DEFLATE, FLETCHER32, Filter, SHUFFLE, filter_name, pipeline};
 use super::rim::Rim;
 use crate::io::{reserve, zeroed};
 use crate::pipeline::in_order;
 
-/// Bytes that deflate makes of one, at most.
-const MOST_INFLATED: usize = 1032;
+/// Said of filters that hide a stream.
+pub const HIDDEN: &str = "which this command cannot undo";
+/// Bytes that are made room for at least.
+const LEAST_ROOM: usize = 64 << 10;
 
 /// How chunks come from what is stored.
 pub struct Decoder {
@@ -85,20 +88,25 @@ impl Decoder {
 fn undone(filter: &Filter, bytes: &[u8], most: usize) -> Option<Result<Vec<u8>, String>> {
     match (filter.id, filter.words.first()) {
         _ if filter.is_sleek() => Some(restored(&filter.words, bytes, most)),
-        (DEFLATE, _) => Some(inflate(bytes, most.min(bytes.len().saturating_mul(MOST_INFLATED)))),
+        (DEFLATE, _) => Some(inflate(bytes, most)),
         (SHUFFLE, Some(size)) if *size > 0 => Some(unshuffled(bytes, *size as usize)),
+        (FLETCHER32, _) => Some(checked(bytes)),
         _ => None,
     }
 }
 
 fn inflate(bytes: &[u8], most: usize) -> Result<Vec<u8>, String> {
-    let mut plain = Vec::new();
-    reserve(&mut plain, most.saturating_add(1))?;
-    let mut reader = flate2::read::ZlibDecoder::new(bytes).take((most as u64).saturating_add(1));
-    reader.read_to_end(&mut plain).map_err(|e| format!("deflate: {e}"))?;
-    match plain.len() > most {
-        true => Err(format!("deflate: more than {most} bytes")),
-        false => Ok(plain),
+    let (mut plain, mut reader) = (Vec::new(), flate2::read::ZlibDecoder::new(bytes));
+    loop {
+        // Damage may say that any number of bytes follow: room grows with what came.
+        let room = plain.len().max(bytes.len()).max(LEAST_ROOM).min(most.saturating_add(1) - plain.len());
+        reserve(&mut plain, room)?;
+        let came = (&mut reader).take(room as u64).read_to_end(&mut plain).map_err(|e| format!("deflate: {e}"))?;
+        match () {
+            () if plain.len() > most => return Err(format!("deflate: more than {most} bytes")),
+            () if came < room => return Ok(plain),
+            () => {}
+        }
     }
 }
 
@@ -115,6 +123,31 @@ fn unshuffled(bytes: &[u8], size: usize) -> Result<Vec<u8>, String> {
     Ok(plain)
 }
 
+/// What stands before its checksum.
+fn checked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let (plain, stored) = bytes.split_last_chunk::<4>().ok_or("fletcher32: no checksum")?;
+    // HDF5 before 1.6.3 wrote the halves the other way round.
+    let [a, b, c, d] = fletcher32(plain).to_le_bytes();
+    match *stored == [a, b, c, d] || *stored == [b, a, d, c] {
+        true => Ok(plain.to_vec()),
+        false => Err("fletcher32: the checksum does not match".into()),
+    }
+}
+
+/// By words of 16 bits, the high byte first. No sum of 360 words is too long for 32 bits.
+fn fletcher32(bytes: &[u8]) -> u32 {
+    let folded = |sum: u32| (sum & 0xffff) + (sum >> 16);
+    let (mut first, mut second) = (0, 0);
+    for block in bytes.chunks(2 * 360) {
+        for word in block.chunks(2) {
+            first += u32::from(word[0]) << 8 | word.get(1).map_or(0, |low| u32::from(*low));
+            second += first;
+        }
+        (first, second) = (folded(first), folded(second));
+    }
+    folded(second) << 16 | folded(first)
+}
+
 fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
     let bytes = bytes_of_chunk(words, stream).map_err(|e| e.to_string())?;
     if bytes > most {
@@ -123,6 +156,20 @@ fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String
     let mut plain = zeroed(bytes)?;
     sleek::decompress_into(stream, &mut plain).map_err(|e| e.to_string())?;
     Ok(plain)
+}
+
+/// What the filter at a place of the pipeline made of a chunk; `None` if it was passed over.
+pub fn made_by(filters: &[Filter], place: usize, stored: Chunk) -> Result<Option<Vec<u8>>, String> {
+    let has_passed = |i: usize| stored.skipped >> i & 1 == 0;
+    if !has_passed(place) {
+        return Ok(None);
+    }
+    let mut bytes = stored.bytes;
+    for (_, filter) in filters.iter().enumerate().skip(place + 1).rev().filter(|(i, _)| has_passed(*i)) {
+        let unknown = || format!("behind SLEEK stands {}, {HIDDEN}", filter_name(filter.id));
+        bytes = undone(filter, &bytes, usize::MAX).ok_or_else(unknown)??;
+    }
+    Ok(Some(bytes))
 }
 
 /// Whether a stored chunk is whole, as the checksums of its filters tell; `None` where a filter is in the way that is

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::abi::{NOT_STORED, WHOLLY_STORED};
 use super::dataset::{Block, Field, cut};
+use super::filters::filters;
 use super::{Hid, h5, h5_id};
 
 /// `H5D_chunk_iter_op_t`. Some versions give the bytes, which are not used, as 32 bits.
@@ -124,6 +125,11 @@ impl Field<'_> {
         h5!(hdf5, H5Sget_simple_extent_dims(space.id, dims.as_mut_ptr(), most.as_mut_ptr()))?;
         h5!(hdf5, H5Dget_chunk_index_type(self.dataset.id, &raw mut index))?;
         Ok(index == EXTENSIBLE_ARRAY && most.first() != Some(&u64::MAX))
+    }
+
+    /// Whether HDF5's copy takes chunks at the rim, which are plain, for others, as it sees them at wrong places.
+    pub fn has_lost_rim(&self) -> Result<bool, String> {
+        Ok(self.has_plain_rim()? && !filters(&self.properties)?.is_empty() && self.has_wrong_places()?)
     }
 
     /// Where chunks start, asked for at each place where one may be.

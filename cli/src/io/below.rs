@@ -5,23 +5,32 @@ use std::path::{Path, PathBuf};
 
 /// The files below a folder by their paths from there, in the order of their names; links to folders are not followed.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut files = Vec::new();
-    walk(folder, Path::new(""), &mut files)?;
-    Ok(files)
+    let (files, unread) = all_below(folder);
+    unread.first().map_or(Ok(files), |(folder, why)| Err(format!("{}: {why}", folder.display())))
 }
 
-fn walk(folder: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let blame = |e: std::io::Error| format!("{}: {e}", folder.display());
-    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(blame)?.collect();
-    let mut entries = entries.map_err(blame)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, below) = (entry.path(), below.join(entry.file_name()));
-        if entry.file_type().map_err(blame)?.is_dir() {
-            walk(&path, &below, files)?;
-        } else if path.is_file() {
-            files.push(below);
+/// The same, with the folders that cannot be read, each with why.
+pub fn all_below(folder: &Path) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
+    let (mut files, mut unread) = (Vec::new(), Vec::new());
+    walk(folder, Path::new(""), &mut files, &mut unread);
+    (files, unread)
+}
+
+fn walk(folder: &Path, below: &Path, files: &mut Vec<PathBuf>, unread: &mut Vec<(PathBuf, String)>) {
+    let mut each = || {
+        let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, below) = (entry.path(), below.join(entry.file_name()));
+            if entry.file_type()?.is_dir() {
+                walk(&path, &below, files, unread);
+            } else if path.is_file() {
+                files.push(below);
+            }
         }
+        Ok::<_, std::io::Error>(())
+    };
+    if let Err(e) = each() {
+        unread.push((folder.to_owned(), e.to_string()));
     }
-    Ok(())
 }

@@ -1,5 +1,10 @@
 //! Memory whose size a file says: where it cannot be had that is an error, and no end of the process.
 
+use std::alloc::{Layout, alloc_zeroed};
+
+/// How an error begins that says so.
+pub const OUT_OF_MEMORY: &str = "out of memory";
+
 /// Bytes to be written over.
 pub fn zeroed(n: usize) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
@@ -8,10 +13,23 @@ pub fn zeroed(n: usize) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// Zeroed by the system, page by page where they are used: a small file takes little of a large room.
+pub fn zeroed_by_system(n: usize) -> Result<Vec<u8>, String> {
+    let layout = Layout::array::<u8>(n).ok().filter(|layout| layout.size() > 0);
+    let made = layout.and_then(|layout| {
+        // SAFETY: the layout is not empty; what is allocated so is a vector of `n` bytes, all of which are there.
+        unsafe {
+            let start = alloc_zeroed(layout);
+            (!start.is_null()).then(|| Vec::from_raw_parts(start, n, n))
+        }
+    });
+    made.map_or_else(|| zeroed(n), Ok)
+}
+
 /// Room for `n` more elements.
 pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<(), String> {
     let bytes = n.saturating_mul(size_of::<T>());
-    v.try_reserve_exact(n).map_err(|_| format!("out of memory: {bytes} bytes could not be had"))
+    v.try_reserve_exact(n).map_err(|_| format!("{OUT_OF_MEMORY}: {bytes} bytes could not be had"))
 }
 
 /// Whether `n` bytes can be had in small pieces, which fail less gently.

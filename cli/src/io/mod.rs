@@ -17,9 +17,10 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use sleek::printable::{printable, printable_lines, steers};
 
-pub use below::files_below;
+pub use below::{all_below, files_below};
 pub use input::Input;
-pub use memory::{is_there, reserve, zeroed};
+use memory::zeroed_by_system;
+pub use memory::{OUT_OF_MEMORY, is_there, reserve, zeroed};
 pub use output::{Output, check_place};
 pub use signals::{remove_on_signal, remove_unfinished, settle_signals};
 pub use staging::Staging;
@@ -35,13 +36,12 @@ pub struct Block {
 
 impl Block {
     /// Room for `n` bytes, whatever they hold.
-    pub fn room(&mut self, n: usize) -> &mut [u8] {
+    pub fn room(&mut self, n: usize) -> Result<&mut [u8], String> {
         if self.bytes.len() < n {
-            // Zeroed by the system, page by page where they are used: a small file takes little of a large room.
-            self.bytes = vec![0; n];
+            self.bytes = zeroed_by_system(n)?;
         }
         self.used = n;
-        &mut self.bytes[..n]
+        Ok(&mut self.bytes[..n])
     }
 
     /// Keeps the first `n` bytes of the room.
@@ -50,8 +50,9 @@ impl Block {
         self.used = n;
     }
 
-    pub fn keep_bytes(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
+    pub fn keep_bytes(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.room(bytes.len())?.copy_from_slice(bytes);
+        Ok(())
     }
 
     pub fn data(&self) -> &[u8] {

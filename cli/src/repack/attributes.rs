@@ -6,20 +6,21 @@ use std::ffi::{CStr, c_void};
 use super::new_file::Copy;
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::{Field, size_of_type};
+use crate::hdf5::filters::filters;
 use crate::hdf5::object::{Object, ObjectKind, attribute_names, each_type, is_variable_text, open_object};
 use crate::hdf5::{Id, h5, h5_id};
 use crate::io::reserve;
 
-/// Gives every object of the new file what the old one's has: attributes, comment, data with references, and those of
-/// datasets that have `no_data` yet.
-pub fn copy_all(copy: &Copy, no_data: impl Fn(usize) -> bool) -> Result<(), String> {
+/// Gives every object of the new file what the old one's has: attributes, comment, data with references, and data of
+/// datasets that have none yet.
+pub fn copy_all(copy: &Copy) -> Result<(), String> {
     for (place, object) in copy.contents.objects.iter().enumerate() {
         let old = open_object(copy.from, &object.path)?;
         let new = open_object(&copy.to, &object.path)?;
         let blame = |e: String| format!("{}: {e}", object.name());
         comment(&old, &new).map_err(blame)?;
         if object.kind == ObjectKind::Dataset {
-            data(copy, object, &old, &new, no_data(place)).map_err(blame)?;
+            data(copy, object, &old, &new, copy.empty[place]).map_err(blame)?;
         }
         for name in attribute_names(&old, tracks_order(&old, object.kind)?)? {
             attribute(copy, &old, &new, &name)
@@ -75,8 +76,8 @@ fn attribute(copy: &Copy, old: &Id, new: &Id, name: &CStr) -> Result<(), String>
 fn data(copy: &Copy, object: &Object, old: &Id, new: &Id, has_none: bool) -> Result<(), String> {
     let hdf5 = copy.hdf5;
     let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-    let is_copied = h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 && !has_variable_fill(old, &kind)?;
-    if is_copied && !has_none || old.storage_size() == 0 {
+    let is_copied = !has_none && h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0;
+    if is_copied || old.storage_size() == 0 {
         return Ok(());
     }
     let space = h5_id!(hdf5, H5Dget_space(old.id))?;
@@ -100,19 +101,22 @@ fn part(copy: &Copy, old: &Id, new: &Id, kind: &Id, (memory, file): (&Id, &Id)) 
     h5!(copy.hdf5, H5Dwrite(new.id, memory_type, memory, file, DEFAULT, values.start())).map(drop)
 }
 
-/// Whether a dataset has a fill value of variable length: HDF5's copy of such a dataset cannot be opened, since the
-/// fill value still lies in the old file.
-pub fn has_variable_fill(dataset: &Id, kind: &Id) -> Result<bool, String> {
-    let hdf5 = dataset.hdf5;
-    let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
-    let mut defined = 0;
+/// Whether the values of a dataset must be written anew, as HDF5's own copy of it will not do.
+pub fn goes_by_values(field: &Field) -> Result<bool, String> {
+    let (hdf5, kind, properties) = (field.dataset.hdf5, &field.file_type, &field.properties);
+    let (mut defined, mut has_variable_parts) = (0, false);
     h5!(hdf5, H5Pfill_value_defined(properties.id, &raw mut defined))?;
-    let mut has_variable_parts = false;
     each_type(kind, &mut |part| {
         has_variable_parts |= h5!(hdf5, H5Tget_class(part.id))? == abi::VARIABLE || is_variable_text(part)?;
         Ok(())
     })?;
-    Ok(defined == abi::FILL_USER_DEFINED && has_variable_parts)
+    if defined == abi::FILL_USER_DEFINED && has_variable_parts {
+        // The copy could not be opened: its fill value would still lie in the old file.
+        return Ok(true);
+    }
+    // HDF5's copy has elements that refer to others pass the filters, where it may crash or never end.
+    let refers = has_variable_parts || h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? > 0;
+    Ok(refers && field.dataset.storage_size() > 0 && !filters(properties)?.is_empty())
 }
 
 /// Elements of any type as HDF5 puts them into memory.

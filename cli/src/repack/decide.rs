@@ -8,7 +8,7 @@ use super::request::Wish;
 use super::requests::Requests;
 use super::survey::{Survey, add, can_be_said};
 use crate::hdf5::dataset::Field;
-use crate::hdf5::losses::losses;
+use crate::hdf5::losses::Losses;
 use crate::io::tell;
 use crate::sentinel::flattens;
 
@@ -76,6 +76,6 @@ pub fn decide(field: &Field, wish: Wish, all: &Requests) -> Result<(Decision, Op
 /// A word on data that lost something before: those errors are in them, and those of another bound add to them.
 fn lossy_before(field: &Field) -> Result<Option<String>, String> {
     let by = |loss: &String| if loss.contains('=') { format!("SLEEK {loss}") } else { loss.clone() };
-    let losses: Vec<String> = losses(field)?.iter().map(by).collect();
+    let losses: Vec<String> = Losses::of(field)?.all().iter().map(by).collect();
     Ok((!losses.is_empty()).then(|| format!("written by {}, whose errors stay in it", losses.join(", "))))
 }

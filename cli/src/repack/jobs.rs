@@ -1,11 +1,10 @@
 //! Which files `sleek repack --to` reads, and where the results go.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::hdf5::{FileKind, kind_of};
+use crate::hdf5::{FileKind, is_called_so, kind_of};
 use crate::io::files_below;
 
 /// A file to be read.
@@ -38,9 +37,6 @@ impl Part {
     }
 }
 
-/// What HDF5 files are called.
-const NAMES: [&str; 7] = ["h5", "hdf5", "he5", "hdf", "nc", "nc4", "cdf"];
-
 /// The files that are named, and with `recursive` those in folders that are named. Of what is in a folder only HDF5
 /// files are taken, and classic netCDF files, which get a message; others that are called so, as empty ones or what a
 /// server sent in their place, are `passed_over`. `to` is never looked into.
@@ -58,10 +54,9 @@ pub fn jobs(paths: &[PathBuf], recursive: bool, to: &Path, passed_over: &mut Vec
                 let is_result = |below: &Path| to_itself.as_ref().is_some_and(|to| real.join(below).starts_with(to));
                 for below in files_below(path)?.into_iter().filter(|below| !is_result(below)) {
                     let file = path.join(&below);
-                    let is_called_so = |end: &OsStr| NAMES.iter().any(|name| end.eq_ignore_ascii_case(name));
                     match is_field(path, &below) {
                         true => jobs.push(job(&file, below)?),
-                        false if !file.extension().is_some_and(is_called_so) => {}
+                        false if !is_called_so(&file) => {}
                         false if matches!(kind_of(&file), Ok(FileKind::Other)) => passed_over.push(file),
                         false => {}
                     }

@@ -116,7 +116,7 @@ impl<'a> Chunks<'a> {
         self.field.each_chunk(&blocks, work, |block, (raw, packed, both)| {
             m.add(raw, packed);
             if let (Some(fills), Some((bytes, back))) = (fills, both) {
-                m.add_errors(&params, fills, &self.dims_of(&block.count), &bytes, &back);
+                m.add_errors(&params, fills, &self.dims_of(&block.count), &bytes, &back).map_err(|e| e.to_string())?;
             }
             Ok(())
         })?;

@@ -16,6 +16,8 @@ pub struct Copy<'a> {
     pub contents: &'a Contents,
     /// Whether the object has its place in the new file.
     pub made: Vec<bool>,
+    /// Whether it has no data there yet.
+    pub empty: Vec<bool>,
     /// Where named types wait for their first link: datasets need them before.
     pub waiting_types: CString,
     /// Where the views in the files look.

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sleek::printable::printable;
-use sleek::{Bound, Mode, Params};
+use sleek::{Bound, Params};
 
 use super::decide::Decision;
 use super::new_file::Copy;
@@ -15,12 +15,12 @@ use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::bytes_of;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::filters::{Filter, in_words, pipeline};
-use crate::hdf5::losses::{ABS_BOUND, BOUND, LOSSES, MODE, SEPARATOR, loss, losses};
+use crate::hdf5::losses::{ABS_BOUND, BOUND, LOSSES, Losses, MODE, RANGE, SEPARATOR, added, asked_of, loss, range_of};
 use crate::hdf5::object::{Object, open_object};
 use crate::hdf5::{Id, c_string, h5, h5_id};
 use crate::progress::Progress;
 use crate::verify::pair::Pair;
-use crate::verify::promise::Promise;
+use crate::verify::promise::{Promise, abs_bound};
 
 /// The filters of a dataset before it got ours, which undoing puts back.
 pub const FILTERS: &CStr = c"sleek_filters";
@@ -32,72 +32,91 @@ const LONG: usize = 60_000;
 /// Arguments of the processes that work for the one that was started; so many words follow.
 const OWN: [(&str, usize); 2] = [("--child", 1), ("--only", 2)];
 
-/// Says it in the new file.
-pub fn tell(copy: &Copy, items: &[Option<Item>]) -> Result<(), String> {
+/// Says it in the new file; `is_silent` only takes back what was said of a filter that is there no more.
+pub fn tell(copy: &Copy, items: &[Option<Item>], is_silent: bool) -> Result<(), String> {
     let mut any = false;
     for (object, item) in copy.contents.objects.iter().zip(items) {
         let Some(Item { field: Some(field), decision: Decision::Compress(params), is_restored, .. }) = item else {
             continue;
         };
-        any = true;
         let new = open_object(&copy.to, &object.path)?;
-        filters(field, *is_restored, &new)?;
-        if *is_restored {
-            restored(field, &new)?;
-        } else if params.bound != Bound::Lossless {
-            dataset(field, params, &new, &copy.to, object).map_err(|e| format!("{}: {e}", object.name()))?;
+        if is_silent {
+            // Without LOSSES these tell what was lost before.
+            if exists(&new, LOSSES)? {
+                put_bound(&new, Bound::Lossless)?;
+            }
+            continue;
         }
+        any = true;
+        filters(field, *is_restored, &new)?;
+        let done = if *is_restored || params.bound == Bound::Lossless {
+            before(field, &new)
+        } else {
+            dataset(field, params, &new, &copy.to, object)
+        };
+        done.map_err(|e| format!("{}: {e}", object.name()))?;
     }
     let root = open_object(&copy.to, c"/")?;
     if any && is_netcdf(&root)? { history(&root) } else { Ok(()) }
 }
 
-/// Tells the filters that ours took the place of; of a dataset that is restored nothing.
+/// Tells the filters that ours took the place of, but for those that are told; of a dataset that is restored nothing.
 fn filters(old: &Field, is_restored: bool, new: &Id) -> Result<(), String> {
-    let before = pipeline(&old.properties)?;
-    match before.iter().any(Filter::is_sleek) {
-        true if !is_restored => Ok(()), // told already
-        false if !before.is_empty() => put_text(new, FILTERS, in_words(&before)),
-        _ => remove(new, FILTERS),
+    let (ours, others): (Vec<_>, Vec<_>) = pipeline(&old.properties)?.into_iter().partition(Filter::is_sleek);
+    let is_told = !ours.is_empty() && exists(new, FILTERS)?;
+    match others.is_empty() {
+        _ if is_restored => remove(new, FILTERS),
+        _ if is_told => Ok(()),
+        true => remove(new, FILTERS),
+        false => put_text(new, FILTERS, in_words(&others)),
     }
 }
 
-/// Tells what the filter that is undone has lost, of which no attribute may tell.
-fn restored(old: &Field, new: &Id) -> Result<(), String> {
-    let all = losses(old)?;
-    if all.is_empty() || exists(new, LOSSES)? {
-        return Ok(());
+/// Tells what was lost before, where nothing more is lost. No attribute tells of a filter then, so that none that
+/// another program uses later is taken for it.
+fn before(old: &Field, new: &Id) -> Result<(), String> {
+    let losses = Losses::of(old)?;
+    put_bound(new, Bound::Lossless)?;
+    match losses.all() {
+        all if all.is_empty() => Ok(()),
+        all => put_losses(new, &all, abs_bound(old, &losses)?),
     }
-    let promise = Promise::of(old)?;
-    if all.len() == 1 && matches!(promise.bound.mode(), Mode::Abs | Mode::Noa) && !exists(new, ABS_BOUND)? {
-        let mut limits = old.blocks_in_chunks()?.into_iter().map(|chunk| promise.limit(old, &chunk));
-        put_number(new, ABS_BOUND, limits.try_fold(0.0, |most: f64, limit| Ok::<_, String>(most.max(limit?)))?)?;
-    }
-    put_text(new, LOSSES, all.join(SEPARATOR))
 }
 
 fn dataset(old: &Field, params: &Params, new: &Id, file: &Id, object: &Object) -> Result<(), String> {
-    let mut all = losses(old)?;
-    put_text(new, MODE, params.bound.mode().name())?;
-    put_number(new, BOUND, params.bound.number())?;
+    let losses = Losses::of(old)?;
+    let (mut all, mut most) = (losses.all(), abs_bound(old, &losses)?);
+    let properties = h5_id!(new.hdf5, H5Dget_create_plist(new.id))?;
+    // In the filter's words: a share of a range that has no room there is absolute.
+    let bound = asked_of(&pipeline(&properties)?).unwrap_or(params.bound);
     // What was copied of an earlier time is told of values that stay as they are.
-    let is_another = all.is_empty() || is_changed(old, params, file, object)?;
-    let only_bound = match &all[..] {
-        [one] => one.strip_prefix("abs=").and_then(|bound| bound.parse().ok()),
-        _ => None,
-    };
-    match abs_bound(old, params, !all.is_empty())? {
-        Some(bound) if is_another => put_number(new, ABS_BOUND, bound)?,
-        None if is_another => remove(new, ABS_BOUND)?,
-        _ => {
-            // Another program may have asked for the one bound so far.
-            if let Some(bound) = only_bound.filter(|_| !exists(new, ABS_BOUND).unwrap_or(true)) {
-                put_number(new, ABS_BOUND, bound)?;
-            }
-        }
+    if all.is_empty() || is_changed(old, params, file, object)? {
+        all.push(loss(bound));
+        most = most.zip(bound.absolute()).map(|(before, more)| added(before, more));
     }
+    put_bound(new, bound)?;
     put_text(new, VERSION, sleek::VERSION)?;
-    all.extend(is_another.then(|| loss(params.bound)));
+    put_losses(new, &all, most)
+}
+
+/// Tells what was asked of the filter in place.
+fn put_bound(new: &Id, bound: Bound) -> Result<(), String> {
+    if bound == Bound::Lossless {
+        return [MODE, BOUND, RANGE].into_iter().try_for_each(|name| remove(new, name));
+    }
+    put_text(new, MODE, bound.mode().name())?;
+    put_number(new, BOUND, bound.number())?;
+    match range_of(bound) {
+        Some(range) => put_number(new, RANGE, range),
+        None => remove(new, RANGE),
+    }
+}
+
+fn put_losses(new: &Id, all: &[String], most: Option<f64>) -> Result<(), String> {
+    match most {
+        Some(most) => put_number(new, ABS_BOUND, most)?,
+        None => remove(new, ABS_BOUND)?,
+    }
     put_text(new, LOSSES, all.join(SEPARATOR))
 }
 
@@ -106,17 +125,6 @@ fn is_changed(old: &Field, params: &Params, file: &Id, object: &Object) -> Resul
     let Ok(new) = Field::open(file, object)? else { return Ok(true) };
     let pair = Pair::of_promise(old, &new, Promise::of_params(old, params)?)?;
     Ok(pair.difference(&mut Progress::new("", None, true))?.changed > 0)
-}
-
-/// How far values may be from those that the dataset had before anything was lost, as far as that is known.
-fn abs_bound(old: &Field, params: &Params, was_lossy: bool) -> Result<Option<f64>, String> {
-    let Some(bound) = params.bound.absolute() else { return Ok(None) };
-    Ok(match old.numbers_of(ABS_BOUND)?[..] {
-        // Errors add up, and the sum is rounded.
-        [before] => Some((before + bound).next_up()),
-        _ if was_lossy => None,
-        _ => Some(bound),
-    })
 }
 
 /// Whether the file is one of netCDF, or follows its conventions.

@@ -62,11 +62,14 @@ pub fn run(args: &Args) -> Outcome {
 fn compare(args: &Args) -> Result<bool, String> {
     match [&args.original, &args.compressed].map(|path| is_hdf5(&split(path).0)) {
         [_, true] => files::run(args),
-        [true, false] => Err(format!(
-            "{}: is not an HDF5 file, as {} is; two of them can be compared, or an array and its compressed file",
-            args.compressed.display(),
-            args.original.display()
-        )),
+        [true, false] => {
+            let other = Input::open(&split(&args.compressed).0)?.name;
+            let original = args.original.display();
+            Err(format!(
+                "{other}: is not an HDF5 file, as {original} is; two of them can be compared, or an array and its \
+                 compressed file"
+            ))
+        }
         _ => stream::run(args, Input::open(&args.original)?, Input::open(&args.compressed)?),
     }
 }

@@ -9,7 +9,8 @@ use sleek::{Bound, Limits, Params};
 use super::difference::Valid;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{Filter, pipeline};
-use crate::hdf5::losses::{SEPARATOR, loss, lost_since};
+use crate::hdf5::losses::{ABS_BOUND, Losses, SEPARATOR, added, bound_of, loss, sum_of};
+use crate::hdf5::parallel::made_by;
 
 /// What a dataset promises.
 pub struct Promise {
@@ -37,22 +38,30 @@ impl Promise {
         Ok(Promise { place: place.unwrap_or(0), ..Promise::of_params(field, &params)? })
     }
 
-    /// By its filter, and by what the attributes tell that was lost since the values were those of `old`. Where the
-    /// filter's bound is not the last loss of those, all of them and the filter's may be in the values.
+    /// By its filter, and by what the attributes tell that was lost since the values were those of `old`. Where they do
+    /// not tell of the filter's loss, it came last.
     pub fn since(old: &Field, field: &Field) -> Result<Promise, String> {
         let promise = Promise::of(field)?;
-        let Some((bound, told)) = lost_since(old, field)? else { return Ok(promise) };
-        let is_ours = pipeline(&field.properties)?.iter().any(Filter::is_sleek);
-        let own = Some(promise.bound).filter(|own| is_ours && *own != Bound::Lossless);
-        let last = own.map(loss);
-        let (bound, told) = match own {
-            Some(_) if last.as_ref() == Some(&told) => return Ok(promise),
-            Some(own) if told.rsplit(SEPARATOR).next() != last.as_deref() => {
-                (together(bound, own), format!("{told}{SEPARATOR}{}", loss(own)))
+        // Of other filters nothing is promised.
+        let losses = Losses { others: Vec::new(), ..Losses::of(field)? };
+        let before = Losses::of(old)?;
+        let (earlier, all) = (before.all(), losses.all());
+        let lost = all.strip_prefix(&earlier[..]).unwrap_or(&all);
+        let bound = match lost {
+            _ if earlier.starts_with(&all) => return Ok(promise),
+            [one] if *one == loss(promise.bound) => return Ok(promise),
+            [one] if bound_of(one).is_some() => bound_of(one),
+            _ if earlier.is_empty() => abs_bound(field, &losses)?.map(Bound::Abs),
+            // Version 0.4.0 told no range, and the filter may have another than the one that counts.
+            [one] if loss(promise.bound).starts_with(&format!("{one} ")) => {
+                let sums = abs_bound(field, &losses)?.zip(abs_bound(old, &before)?);
+                let last = sums.map_or(0.0, |(all, before)| (all - before).next_up());
+                Some(Bound::Abs(last.max(limit_of(promise.bound))))
             }
-            _ => (bound, told),
+            _ => sum_of(lost).map(Bound::Abs),
         };
-        Ok(Promise { bound, told: Some(told), ..promise })
+        // As little follows from losses of several kinds as from a rate.
+        Ok(Promise { bound: bound.unwrap_or(Bound::Rate(1.0)), told: Some(lost.join(SEPARATOR)), ..promise })
     }
 
     /// By what it was compressed with.
@@ -77,8 +86,8 @@ impl Promise {
     /// The value range that the chunk was compressed by; 0 if it is not a stream of ours, and then nothing may change.
     fn range_of(&self, field: &Field, chunk: &Block) -> Result<f64, String> {
         let Some(stored) = field.chunk(chunk)? else { return Ok(0.0) };
-        let header = (stored.skipped >> self.place & 1 == 0).then(|| Header::read(&stored.bytes).ok()).flatten();
-        Ok(header.map_or(0.0, |h| h.range))
+        let stream = made_by(&pipeline(&field.properties)?, self.place, stored)?;
+        Ok(stream.and_then(|stream| Header::read(&stream).ok()).map_or(0.0, |header| header.range))
     }
 
     /// The bits of the missing values: those that the filter was told, and those that one of the datasets declares.
@@ -104,12 +113,23 @@ impl Promise {
     }
 }
 
-/// What follows from two losses, one after the other; as little as from a rate where they are of several kinds.
-fn together(first: Bound, second: Bound) -> Bound {
-    match (first.absolute(), second.absolute()) {
-        (Some(first), Some(second)) => Bound::Abs((first + second).next_up()),
-        _ => Bound::Rate(1.0),
-    }
+/// How far values may be from those before the first of their losses, as far as that is known.
+pub fn abs_bound(field: &Field, losses: &Losses) -> Result<Option<f64>, String> {
+    let told = match field.numbers_of(ABS_BOUND)?[..] {
+        [bound] => Some(bound),
+        _ => sum_of(&losses.told),
+    };
+    let ours = match losses.ours {
+        None => Some(0.0),
+        Some(ours) if ours.measures() => {
+            let promise = Promise::of(field)?;
+            let mut limits = field.blocks_in_chunks()?.into_iter().map(|chunk| promise.limit(field, &chunk));
+            // Behind some filters the ranges of chunks are not known.
+            limits.try_fold(0.0, |most: f64, limit| Ok::<_, String>(most.max(limit?))).ok()
+        }
+        Some(ours) => ours.absolute(),
+    };
+    Ok(told.zip(ours).filter(|_| losses.others.is_empty()).map(|(told, ours)| added(told, ours)))
 }
 
 /// What an error is held against; 0 where every bit must come back, and where nothing is promised.

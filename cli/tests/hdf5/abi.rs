@@ -31,6 +31,7 @@ fn the_commands_constants_and_structures_are_hdf5s() {
     assert_eq!(command::TO_OBJECT, h5r::H5R_type_t::H5R_OBJECT as i32);
     assert_eq!(command::TO_REGION, h5r::H5R_type_t::H5R_DATASET_REGION as i32);
     assert_eq!(command::TRUNCATE, h5f::H5F_ACC_TRUNC);
+    assert_eq!(command::NATIVE_ORDER, h5::H5_iter_order_t::H5_ITER_NATIVE as i32);
     assert_eq!(command::ORDER_TRACKED, h5p::H5P_CRT_ORDER_TRACKED);
     assert_eq!(command::WITHOUT_ATTRIBUTES, h5o::H5O_COPY_WITHOUT_ATTR_FLAG);
     assert_eq!(command::MERGE_NAMED_TYPES, h5o::H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG);

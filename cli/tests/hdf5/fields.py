@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[3]
 VENVS = os.environ.get("SLEEK_VENVS", ROOT / "build")
 
 
-def libhdf5(venv):
-    """The HDF5 that an environment's h5py brings."""
-    (path,) = Path(VENVS, venv).glob("lib/python*/site-packages/h5py.libs/libhdf5-*")
+def libhdf5(venv, package="h5py"):
+    """The HDF5 that an environment's h5py brings, or another package of it."""
+    (path,) = Path(VENVS, venv).glob(f"lib/python*/site-packages/{package}.libs/libhdf5-*")
     return path
 
 

@@ -214,6 +214,10 @@ def filters_behind_ours_stay():
         sleek(f"repack --force --filter {filter_} old.h5 new.h5")
         with h5py.File("new.h5") as f:
             assert filters_of(f["t"]) == expected and (f["t"][:] == np.arange(3000)).all()
+    sleek("repack -q --lossless --profile small --even-if-larger old.h5 packed.h5")
+    sleek("decompress -qf packed.h5 new.h5")
+    with h5py.File("packed.h5") as packed, h5py.File("new.h5") as f:
+        assert filters_of(packed["t"]) == [47474] and filters_of(f["t"]) == [3]
 
 
 @scenario
@@ -357,6 +361,20 @@ def what_was_never_written_stays_so_whatever_the_type():
 
 
 @scenario
+def chunks_that_do_not_shrink():
+    """HDF5 2.2 takes no stream that is longer than its buffer is said to be."""
+    noise = np.frombuffer(np.random.default_rng(5).bytes(24 * 30), np.uint8)
+    with h5py.File("old.h5", "w") as f:
+        for name, kind in ("records", np.dtype([("a", "u8"), ("b", "u4")])), ("bytes", "V12"):
+            create(f, name, noise.view(kind), (10,), opts(LOSSLESS), MANDATORY)
+        create(f, "references", np.array([f.ref] * 3, h5py.ref_dtype), (1,), opts(LOSSLESS), MANDATORY)
+    for request in "repack -qf --lossless --even-if-larger", "decompress -qf":
+        sleek(f"{request} --library {fields.libhdf5('venv-netcdf', 'netcdf4')} old.h5 new.h5")
+        with h5py.File("old.h5") as f, h5py.File("new.h5") as g:
+            assert all(same(f[name], g[name]) for name in f)
+
+
+@scenario
 def damage_is_no_missing_chunk():
     """Where the list of chunks is damaged nothing counts as never written."""
     with h5py.File("old.h5", "w", libver=("v110", "v110")) as f:
@@ -365,26 +383,48 @@ def damage_is_no_missing_chunk():
     for at in whole.rindex(b"EADB"), whole.rindex(b"EASB"), whole.rindex(b"EAIB"):
         with open("old.h5", "wb") as f:
             f.write(whole[: at + 20] + bytes([whole[at + 20] ^ 255]) + whole[at + 21 :])
-        for request in "decompress -q old.h5:v x.npy", "decompress -q --stride 2 old.h5:v x.npy", "decompress -q old.h5 x.h5", "stats old.h5:v", "test old.h5":
+        for request in "decompress -q old.h5:v x.npy", "decompress -q --stride 2 old.h5:v x.npy", "decompress -q old.h5 x.h5", "stats old.h5:v":
             fails(request, "")
+        has(told("test old.h5", code=1), "DAMAGED: /v: ")
+
+
+def with_a_plain_rim(name, y, chain, limits=None):
+    """A variable v of which HDF5 stores plain what chunks lie in it only in part."""
+    library = next(line.split()[-1] for line in open("/proc/self/maps") if "h5py.libs/libhdf5-" in line)
+    set_options = ctypes.CDLL(library).H5Pset_chunk_opts
+    set_options.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    with h5py.File(name, "w", libver=("v110", "v110")) as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk((128, 128))
+        for code in chain:
+            creation.set_filter(code, 0, {1: (1,), 2: (4,), 47474: opts(LOSSLESS)}[code])
+        assert set_options(creation.id, 2) >= 0
+        space, kind = h5py.h5s.create_simple(y.shape, limits), h5py.h5t.py_create(y.dtype)
+        h5py.h5d.create(f.id, b"v", kind, space, creation).write(h5py.h5s.ALL, h5py.h5s.ALL, y)
+
+
+@scenario
+def kept_with_a_plain_rim_at_wrong_places():
+    """HDF5's own copy takes chunks at the rim for others there."""
+    y = np.random.default_rng(6).integers(0, 99, (300, 200))
+    libraries = *map(fields.libhdf5, ("venv-h5py-1.14", "venv-h5py-2")), fields.libhdf5("venv-netcdf", "netcdf4")
+    for chain in (1,), (2, 1), (47474,):
+        with_a_plain_rim("old.h5", y, chain, (300, h5py.h5s.UNLIMITED))
+        for library in libraries:
+            sleek(f"repack -qf --abs 1e-3 --others keep --library {library} old.h5 new.h5")
+            with h5py.File("old.h5") as f, h5py.File("new.h5") as g:
+                old, new = f["v"].id, g["v"].id
+                assert np.array_equal(g["v"], y) and filters_of(f["v"]) == filters_of(g["v"])
+                places = [(i, j) for i in (0, 128, 256) for j in (0, 128)]
+                assert all(old.read_direct_chunk(at) == new.read_direct_chunk(at) for at in places)
 
 
 @scenario
 def chunks_at_the_rim_without_filters():
     """HDF5 stores chunks of which only a part lies in the dataset plain, if it is asked to, and says so of none."""
-    library = next(line.split()[-1] for line in open("/proc/self/maps") if "h5py.libs/libhdf5-" in line)
-    set_options = ctypes.CDLL(library).H5Pset_chunk_opts
-    set_options.argtypes = [ctypes.c_int64, ctypes.c_uint]
     y = np.random.default_rng(4).normal(size=(300, 200)).astype("f4")
     for chain in (2,), (1,), (2, 1), (47474,):
-        with h5py.File("old.h5", "w", libver=("v110", "v110")) as f:
-            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-            creation.set_chunk((128, 128))
-            for code in chain:
-                creation.set_filter(code, 0, {1: (1,), 2: (4,), 47474: opts(LOSSLESS)}[code])
-            assert set_options(creation.id, 2) >= 0
-            space, kind = h5py.h5s.create_simple(y.shape), h5py.h5t.py_create(y.dtype)
-            h5py.h5d.create(f.id, b"v", kind, space, creation).write(h5py.h5s.ALL, h5py.h5s.ALL, y)
+        with_a_plain_rim("old.h5", y, chain)
         everything_of("old.h5", y)
         stats = as_json("stats --json old.h5:v")
         assert (stats["min"], stats["max"]) == (y.min(), y.max())
