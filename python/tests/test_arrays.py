@@ -243,6 +243,10 @@ def test_ranges_by_chunk_and_where():
                     got = sleek.where(stream, **question, ranges=given)
                     assert len(got) == max(1, array.ndim)
                     assert all(np.array_equal(mine, right) for mine, right in zip(got, np.nonzero(np.atleast_1d(yes))))
+    large = np.full(5000, 2**53 + 1)  # the floats next to it are as near
+    large[::2] = -large[0]
+    stream = sleek.compress(large, lossless=True)
+    assert len(sleek.where(stream, above=2**53)[0]) == len(sleek.where(stream, below=-(2**53))[0]) == 2500
     with pytest.raises(TypeError, match="above, below"):
         sleek.where(stream)
     with pytest.raises(ValueError, match="not those of this stream"):

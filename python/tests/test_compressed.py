@@ -1,5 +1,8 @@
 """Compressed arrays against arrays of numpy."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import sleek
@@ -53,3 +56,16 @@ def test_what_cannot_be_is_refused():
     for shape, cache_bytes in ((2**64 + 8,), 0), (8, 2**64), (8, -1):
         with pytest.raises(sleek.SleekError, match="must be from 0 to"):
             sleek.CompressedArray(shape, rate=8, cache_bytes=cache_bytes)
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_copies_are_refused(way):
+    with pytest.raises(TypeError, match="neither copied nor pickled"):
+        way(sleek.CompressedArray(1000, "f4", rate=16))
+
+
+def test_it_is_no_output():
+    """numpy gets a copy of it, which would be filled in its place."""
+    a = sleek.CompressedArray(1000, "f4", rate=16)
+    with pytest.raises(ValueError, match="copies alone"):
+        sleek.decompress(sleek.compress(np.ones(1000, "f4"), lossless=True), out=a)

@@ -264,6 +264,24 @@ def test_a_dataset_of_xarray(tmp_path, field):
         sleek.to_netcdf(data, tmp_path / "none.nc", abs=-1)
 
 
+def test_missing_values_that_only_encoding_names(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    made = np.random.default_rng(1).normal(size=(200, 200))
+    made[made > 1] = np.nan
+    for name, mark in (("missing_value", 0.005), ("_FillValue", 0.0), ("missing_value", 0.0)):
+        data = xarray.Dataset({"t": (("y", "x"), made)})
+        sleek.to_netcdf(data, tmp_path / "f.nc", abs=1e-2, encoding={"t": {name: mark}})
+        assert not data["t"].encoding
+        with xarray.open_dataset(tmp_path / "f.nc", engine="h5netcdf") as back:
+            assert np.array_equal(np.isnan(back["t"]), np.isnan(made)), (name, mark)
+    # As elements of the type in the file, which encoding names too.
+    marked = xarray.Dataset({"t": (("y", "x"), np.where(np.isnan(made), -0.3, made), {"missing_value": -0.3, "_FillValue": 0.45})})
+    sleek.to_netcdf(marked, tmp_path / "f.nc", abs=1e-2, encoding={"t": {"dtype": "f4"}})
+    with h5py.File(tmp_path / "f.nc") as f:
+        assert np.array_equal(f["t"][:] == np.float32(-0.3), np.isnan(made))
+
+
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 def test_a_dataset_of_xarray_over_its_own_file(tmp_path, field, engine):
     """Whatever name the file goes by, and whether xarray still tells it or not; after a failure it is what it was."""
@@ -289,6 +307,11 @@ def test_a_dataset_of_xarray_over_its_own_file(tmp_path, field, engine):
     assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == [path, link]
     sleek.to_netcdf(whole.rename(t="v")[["v"]], path, abs=1e-3, mode="a")
     assert set(filters_of(path)) >= {"t", "u", "v"}
+    with pytest.raises(ValueError, match="has 't', 'u' already"):
+        sleek.to_netcdf(whole, path, abs=1e-6, mode="a")
+    with pytest.raises(ValueError, match="has 't' already"):
+        sleek.to_netcdf(whole.set_coords("t")[["t"]].assign(w=whole.t), path, abs=1e-6, mode="a")
+    sleek.to_netcdf(whole, path, abs=1e-3, mode="a", group="g")
 
 
 def test_the_bound_is_to_the_value_in_the_type_of_the_dataset(tmp_path):

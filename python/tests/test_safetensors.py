@@ -1,6 +1,8 @@
 """Compressed files of tensors: what is saved is loaded, and what is damaged is refused."""
 
+import concurrent.futures
 import json
+import os
 import pathlib
 import struct
 
@@ -86,6 +88,28 @@ def test_damage_is_refused(tmp_path):
         bad.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
         with pytest.raises(sleek.SleekError):
             safetensors.load(bad)
+
+
+@pytest.mark.parametrize("bad", [{"a": np.ma.masked_equal(np.arange(5.0), 3)}, {"__metadata__": np.arange(5.0)}])
+def test_what_would_be_dropped_is_refused(tmp_path, bad):
+    with pytest.raises(TypeError, match="no masks, and no tensor of the name"):
+        safetensors.save(bad, tmp_path / "model.slk")
+
+
+def test_nothing_but_the_file_changes(tmp_path):
+    """Neighbours stay, and so do links and rights; several may write a file at once, and after a failure it is what it was."""
+    path, link, neighbour = tmp_path / "model.slk", tmp_path / "link", tmp_path / f"model.slk.{os.getpid()}"
+    neighbour.write_bytes(b"mine")
+    link.symlink_to(path)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda k: safetensors.save({"a": np.full(5000, k)}, path), range(40)))
+    path.chmod(0o640)
+    safetensors.save({"a": np.arange(5)}, link)
+    with pytest.raises(sleek.SleekError):
+        safetensors.save({"a": np.arange(5.0)}, path, abs=-1)
+    assert safetensors.load(path)["a"].tolist() == [0, 1, 2, 3, 4]
+    assert sorted(tmp_path.iterdir()) == sorted([path, link, neighbour]) and neighbour.read_bytes() == b"mine"
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
 
 
 def test_files_come_back_byte_for_byte(tmp_path, monkeypatch):

@@ -63,6 +63,9 @@ def test_requests_in_words():
 
     text, arguments = "noa=1e-4,range=20,fill=-1,profile=fast", {"noa": 1e-4, "range": 20, "fill": -1, "profile": "fast"}
     assert Sleek(text) == Sleek(**arguments) == numcodecs.get_codec({"id": "sleek", **arguments})
+    for fill in "nan", "inf":  # numbers that JSON has not
+        config = Sleek(abs=0.5, fill=float(fill)).get_config()
+        assert config == {"id": "sleek", "request": f"abs=0.5,fill={fill}"} and numcodecs.get_codec(config).get_config() == config
     pytest.importorskip("zarr", minversion="3")
     import sleek.zarr
 
@@ -84,6 +87,17 @@ def test_zarr_format_3(tmp_path, dtype):
     assert 0 < worst(a, back[:]) <= 0.1  # in the reader's byte order, which is no part of format 3
     assert np.array_equal(back[7, 120:140], back[:][7, 120:140])
     assert sum(p.stat().st_size for p in (tmp_path / "z" / "c").rglob("*") if p.is_file()) < a.nbytes / 2
+
+
+@pytest.mark.parametrize("dtype", [">c8", ">c16", ">M8[s]", ">U4", ">i4", ">u8", "<c8", "<M8[s]"])
+def test_byte_orders_of_format_3(tmp_path, dtype):
+    """Its metadata has none: what a reader sees is what was written."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    from sleek.zarr import Sleek
+
+    a = np.arange(1000).astype(dtype)
+    zarr.create_array(tmp_path / "z", shape=1000, chunks=300, dtype=dtype, serializer=Sleek(lossless=True), compressors=None)[:] = a
+    assert (zarr.open_array(tmp_path / "z", mode="r")[:] == a).all()
 
 
 def test_zarr_shards_and_integers(tmp_path):
@@ -167,11 +181,11 @@ def test_xarray_keeps_its_masks(tmp_path, version, name):
     assert sleek.zarr.Sleek.of(t, abs=1, fill=False) == sleek.zarr.Sleek("abs=1,no-fill") != sleek.zarr.Sleek(abs=1)
 
 
-def delta(zarr, version):
+def delta(zarr, version, dtype="f4", astype=None):
     """What a filter of both formats is called, which makes a sum of errors out of each of them."""
     if version == 2:
-        return numcodecs.Delta(dtype="f4")
-    return pytest.importorskip("zarr.codecs.numcodecs").Delta(dtype="f4")
+        return numcodecs.Delta(dtype=dtype, astype=astype)
+    return pytest.importorskip("zarr.codecs.numcodecs").Delta(dtype=dtype, **({"astype": astype} if astype else {}))
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -187,6 +201,25 @@ def test_no_bound_behind_a_filter(tmp_path, version):
         with pytest.raises(sleek.SleekError, match="after the filter .*delta: the bound would not hold"):
             zarr_array(zarr, path, version, request, dtype="f4", **more)
         assert not path.exists() or not [p for p in path.rglob("*") if p.is_file()]
+    # One behind another in the list of filters, in shards, and in shards behind a filter.
+    if version == 2:
+        from sleek.numcodecs import Sleek
+
+        places = [{"filters": [*more["filters"], Sleek(abs=1e-3)], "compressors": None}]
+    else:
+        from sleek.zarr import Sleek
+
+        sharding = zarr.codecs.ShardingCodec(chunk_shape=(50, 65), codecs=[Sleek(abs=1e-3)])
+        places = [{"shards": (200, 260), "serializer": Sleek(abs=1e-3), "compressors": None}, {"serializer": sharding, "compressors": None}]
+    for place in places:
+        with pytest.raises(sleek.SleekError, match="after the filter .*delta: the bound would not hold"):
+            zarr.create_array({}, zarr_format=version, dtype="f4", **{**more, **place})
+    # Of integers a filter may make floats.
+    with pytest.raises(sleek.SleekError, match="the bound would not hold"):
+        zarr_array(zarr, tmp_path / "floats", version, {"abs": 1e-3}, dtype="i4", **{**more, "filters": [delta(zarr, version, "i4", "f4")]})
+    zarr_array(zarr, tmp_path / "integers", version, {"abs": 1e-3}, dtype="i4", **{**more, "filters": [delta(zarr, version, "i4")]})
+    if version == 2:  # where zarr makes bytes of texts by a filter
+        zarr_array(zarr, tmp_path / "texts", version, {"abs": 1e-3}, dtype=str, shape=5)[:] = "text"
     z = zarr_array(zarr, tmp_path / "lossless", version, {"lossless": True}, dtype="f4", **more)
     z[:] = field()
     assert worst(field(), z[:]) < 1e-3

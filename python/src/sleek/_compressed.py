@@ -75,6 +75,9 @@ class CompressedArray:
         box = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.dtype), shape))
         check(lib.sleek_array_write(self._handle, _numbers(start), _numbers(count), box.ctypes.data, box.nbytes))
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a CompressedArray is neither copied nor pickled: its blocks are the library's; make another one and assign to other[...]")
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         whole = np.asarray(self[...])
         return whole if dtype is None else whole.astype(dtype)

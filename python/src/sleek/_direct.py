@@ -52,7 +52,7 @@ def write(dataset: Any, array: Any, *, start: tuple[int, ...] | None = None, cud
     stream = _stream.handle(cuda_stream)
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise TypeError("the array has masked values, and a dataset no mask: write array.filled(x), where x is what the dataset declares missing")
-    place = of_gpu(array, stream) if on_gpu(array) else of_host(np.ascontiguousarray(array))
+    place = of_gpu(array, stream) if on_gpu(array) else of_host(np.asarray(array, order="C"))
     return _transfer(lib.sleek_h5d_write, dataset, array, place, start, stream)
 
 

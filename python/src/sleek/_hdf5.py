@@ -66,8 +66,8 @@ def is_limits(item: str) -> bool:
         return False
     ends = value.split(":")
     try:
-        low, high = (float(end) if end.strip() else default for end, default in zip(ends, (float("-inf"), float("inf")), strict=True))
-        right = low <= high
+        low, high = (float(end) if end.strip() else default for end, default in zip(ends, (float("-inf"), float("inf"))))
+        right = len(ends) == 2 and low <= high
     except ValueError:
         right = False
     if not right:

@@ -181,22 +181,26 @@ def _chunks(dataset: Any) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 
 def _stored(dataset: Any, corner: tuple[int, ...]) -> Any:
-    """The stream that a chunk is stored as, and what it holds; nothing if it is none, or has other filters, too."""
-    properties = dataset.id.get_create_plist()
-    if properties.get_nfilters() != 1 or properties.get_filter(0)[0] != FILTER_ID:
+    """The stream that a chunk is stored as, and what it holds; nothing if it is none, has other filters, too, or elements of a type that
+    numpy does not have, as bfloat16 is."""
+    from h5py import h5t
+
+    properties, kind = dataset.id.get_create_plist(), dataset.id.get_type()
+    if properties.get_nfilters() != 1 or properties.get_filter(0)[0] != FILTER_ID or kind != h5t.py_create(dataset.dtype, logical=True):
         return None, None
     try:
         mask, stream = dataset.id.read_direct_chunk(corner)
     except Exception:  # never written, or reading it will say why; get_chunk_info_by_coord may take one chunk for another
         return None, None
     # At the rim HDF5 may have stored a chunk plain without saying so.
-    is_plain = mask or len(stream) == math.prod(dataset.chunks) * dataset.id.get_type().get_size()
+    is_plain = mask or len(stream) == math.prod(dataset.chunks) * kind.get_size()
     return (None, None) if is_plain else (stream, inspect(stream))
 
 
 def _named(dataset: Any) -> list[Any]:
     """The missing values that the filter of a dataset was given, wherever it stands: those of a stream that it makes with that request."""
     import h5py
+    from h5py import _objects
 
     given = dataset.id.get_create_plist()
     filters = [given.get_filter(place) for place in range(given.get_nfilters())]
@@ -204,7 +208,8 @@ def _named(dataset: Any) -> list[Any]:
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         creation.set_chunk(_ONE_CHUNK)
         creation.set_filter(FILTER_ID, h5py.h5z.FLAG_MANDATORY, words)
-        with h5py.File("named", "w", driver="core", backing_store=False) as f:
+        # Another thread may make a file of this name.
+        with _objects.phil, h5py.File("named", "w", driver="core", backing_store=False) as f:
             one = h5py.h5d.create(f.id, b"one", dataset.id.get_type(), h5py.h5s.create_simple(_ONE_CHUNK), creation)
             one.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(_ONE_CHUNK, dataset.dtype))
             f.flush()

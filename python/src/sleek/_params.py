@@ -150,8 +150,8 @@ def arguments(request: str) -> dict[str, Any]:
     """The keyword arguments of a request in words without those that are at their defaults, after the library has checked it."""
     p = params(F32, request)
     refuse_if_wrong(p)
-    if p.missing_count or p.codec or (p.find_fill < 0 and p.has_fill_value):
-        # Arguments have no names for these; the words have.
+    if p.missing_count or p.codec or (p.has_fill_value and (p.find_fill < 0 or not np.isfinite(p.fill_value))):
+        # Arguments have no names for these, JSON no number; the words have.
         return {"request": request}
     given: dict[str, Any] = {MODES[p.mode]: p.bound if p.mode else True}
     if p.range:

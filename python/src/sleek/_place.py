@@ -90,6 +90,8 @@ def of_output(array: Any, stream: int | None) -> Place:
     host = np.asarray(array) if hasattr(array, "__array__") else np.frombuffer(array, "u1")
     if not host.flags.writeable:
         raise ValueError(f"out is a {_name(array)} that is read-only")
+    if host.size and not isinstance(array, np.ndarray) and hasattr(array, "__array__") and not np.may_share_memory(host, np.asarray(array)):
+        raise ValueError(f"out is a {_name(array)}, of which numpy gets copies alone: give an array, and assign that")
     if not host.flags.c_contiguous:
         raise ValueError(f"out is not contiguous in C order: its shape is {host.shape} and its strides {host.strides} bytes")
     return of_host(host)

@@ -19,13 +19,14 @@ import mmap
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from ._array import compress, decompress
 from ._library import SleekError
 from ._params import UNSUPPORTED_TYPE
+from ._whole import replacing
 
 MAGIC = b"\x89SLTNS\x01\x00" + bytes(8)
 CORRUPT = 9
@@ -76,7 +77,7 @@ def load(path: str | os.PathLike[str], names: Iterable[str] | None = None) -> di
 
 def unpack(path: str | os.PathLike[str], model: str | os.PathLike[str]) -> None:
     """Writes the safetensors file of a compressed one, which takes its place when it is complete."""
-    with _mapped(path) as data, _new(model) as file:
+    with _mapped(path) as data, replacing(model) as new, open(new, "wb") as file:
         head, at = _head(path, data)
         file.write(head)
         for name, entry in _entries(head):
@@ -133,6 +134,8 @@ def save(
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     kinds, arrays, at = {numpy: kind for kind, numpy in KINDS.items()}, {}, 0
     for name, tensor in tensors.items():
+        if np.ma.is_masked(tensor) or name == "__metadata__":
+            raise TypeError(f"tensor {name!r}: a file of tensors has no masks, and no tensor of the name __metadata__")
         a = np.asarray(tensor)
         a = np.ascontiguousarray(a, a.dtype.newbyteorder("<") if a.dtype.kind in "iufc" else None).reshape(a.shape)
         if a.dtype.name not in kinds:
@@ -152,7 +155,7 @@ def _write(
     profile: str,
 ) -> None:
     is_lossless = all(value is None for value in bound.values())
-    with _new(path) as file:
+    with replacing(path) as new, open(new, "wb") as file:
         file.write(MAGIC)
         file.write(compress(np.frombuffer(head, "u1"), lossless=True, profile="small"))
         for name, entry in _entries(head):
@@ -162,19 +165,6 @@ def _write(
                 if entry["dtype"] in FLOATS and not is_lossless:
                     streams.append(compress(elements, profile=profile, **bound))
                 file.write(min(streams, key=len))
-
-
-@contextlib.contextmanager
-def _new(path: Any) -> Iterator[IO[bytes]]:
-    """A file that takes its place when it is complete."""
-    temporary = f"{os.fspath(path)}.{os.getpid()}"
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 @contextlib.contextmanager

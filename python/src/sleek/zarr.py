@@ -14,7 +14,7 @@ from zarr.abc.codec import ArrayBytesCodec, BytesBytesCodec
 from ._array import compress, compress_chunk, decompress
 from ._attributes import with_declared
 from ._chain import refuse_filters
-from ._params import DTYPES, arguments, in_words
+from ._params import DTYPES, MODES, arguments, in_words, requested
 from ._library import SleekError
 from ._place import on_gpu
 
@@ -74,10 +74,13 @@ class Sleek(ArrayBytesCodec):
 
     async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
         array: Any = chunk_data.as_ndarray_like()
-        if on_gpu(array) and "noa" in dict(self.request) and "range" not in dict(self.request):
+        p = requested(np.dtype("f4"), dict(self.request))
+        if on_gpu(array) and MODES[p.mode] == "noa" and not p.range:
             array = chunk_data.as_numpy_array()  # a chunk's range is measured on the host
         elif on_gpu(array) and not array.flags.c_contiguous:
             array = array.copy()
+        if array.dtype.name not in DTYPES:
+            array = array.astype(_little(array.dtype), copy=False)  # bytes, of whose order format 3 says nothing
         stream = await asyncio.to_thread(compress_chunk, dict(self.request), array, chunk_spec.fill_value)
         return chunk_spec.prototype.buffer.from_bytes(stream)
 
@@ -92,7 +95,7 @@ class Sleek(ArrayBytesCodec):
                 return restored
         array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
         # Bytes stand for elements that are no numbers.
-        array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.reshape(-1).view(kind)).reshape(chunk_spec.shape)
+        array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.reshape(-1).view(_little(kind))).reshape(chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
 
 
@@ -161,6 +164,10 @@ class SleekBytes(BytesBytesCodec):
                 return chunk_data
             raise
         return chunk_spec.prototype.buffer.from_bytes(array.tobytes())
+
+
+def _little(kind: np.dtype[Any]) -> np.dtype[Any]:
+    return kind.newbyteorder("<")
 
 
 def _dtype(chunk_spec: ArraySpec) -> np.dtype[Any]:
