@@ -45,7 +45,7 @@ impl Losses {
             all.map_or(asked.iter().cloned().collect(), |all| all.split(SEPARATOR).map(str::to_owned).collect());
         let filters = pipeline(&field.properties)?;
         // Where nothing is told of the filter in place another program used it, as where each chunk has its range:
-        // `repack` names one for all. The attributes of version 0.4.0 tell no range.
+        // `repack` names one for all. The attributes of older files tell no range.
         let without_range = |bound: Bound| in_words(bound.mode().name(), bound.number(), None);
         let is_told = |bound| asked.as_ref().is_some_and(|asked| [loss(bound), without_range(bound)].contains(asked));
         let ours = asked_of(&filters).filter(|bound| bound.measures() || !is_told(*bound));

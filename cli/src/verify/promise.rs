@@ -52,7 +52,7 @@ impl Promise {
             [one] if *one == loss(promise.bound) => return Ok(promise),
             [one] if bound_of(one).is_some() => bound_of(one),
             _ if earlier.is_empty() => abs_bound(field, &losses)?.map(Bound::Abs),
-            // Version 0.4.0 told no range, and the filter may have another than the one that counts.
+            // Older files tell no range, and the filter may have another than the one that counts.
             [one] if loss(promise.bound).starts_with(&format!("{one} ")) => {
                 let sums = abs_bound(field, &losses)?.zip(abs_bound(old, &before)?);
                 let last = sums.map_or(0.0, |(all, before)| (all - before).next_up());
