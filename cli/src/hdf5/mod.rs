@@ -221,8 +221,8 @@ impl Hdf5 {
         })
     }
 
-    /// The library that is named, else the first that can read all objects of this file, and all attributes if one
-    /// can: a file that was made by a newer HDF5 may have what an older one does not know.
+    /// The library that is named, else the first that can read all objects and attributes of this file. If none knows
+    /// all attributes it is the first that reads the objects: a newer HDF5 may have made the file.
     pub fn for_file(named: Option<&Path>, path: &Path) -> Result<Hdf5, Unread> {
         let first = Hdf5::find(named).map_err(Unread::NotNow)?;
         let judged = |hdf5: &Hdf5, why: String| {

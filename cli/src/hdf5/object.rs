@@ -254,8 +254,8 @@ fn link_names(group: &Id) -> Result<Vec<CString>, String> {
     if answer < 0 { Err(hdf5.complaint("H5Literate")) } else { Ok(names) }
 }
 
-/// Has HDF5 decode each attribute of an object. Where it cannot, HDF5 1.10 crashes in a walk over those in the object's
-/// header, which a question for a name decodes too, and in a walk in an order over those elsewhere.
+/// Has HDF5 decode each attribute of an object. A walk over those in the object's header crashes HDF5 1.10 where it
+/// cannot decode them. A question for a name decodes them, too, and comes first. Others are walked in no order.
 pub fn decode_attributes(object: &Id) -> Result<(), String> {
     h5!(object.hdf5, H5Aexists(object.id, c"sleek: none".as_ptr()))?;
     let mut names: Vec<CString> = Vec::new();

@@ -73,7 +73,7 @@ pub unsafe fn filter_of(
 }
 
 /// Whether elements may refer to others, as strings of any length do, of which `set_local` is not told. Where HDF5
-/// before 2.2 copies such, it clears a buffer of its own as far as it was told of ours: so it is told no more than it
+/// before 2.2 copies such, it clears a buffer of its own as far as it was told of ours. So it is told no more than it
 /// gave, as its own deflate does.
 fn may_refer(words: &[u32]) -> Result<bool> {
     match CdValues::decode(words) {
