@@ -185,13 +185,12 @@ struct Body {
     u32 kind, units, first_half, halves, low_words;
 
     DEV u32 word(const u16* room, u32 room_halves, u32 i) const {
-        // Halves may begin amid a word.
+        // Halves may begin amid a word; they end with one.
         const u32* const from = (const u32*)room + first_half / 2;
-        const u32 odd = first_half & 1, of_halves = (halves + 1) / 2;
+        const u32 of_halves = (halves + 1) / 2;
         if (i >= of_halves) return ((const u32*)(room + room_halves) - low_words)[i - of_halves];
-        u32 word = from[i];
-        if (odd) word = word >> 16 | (2 * i + 1 < halves ? from[i + 1] << 16 : 0);
-        return 2 * i + 1 < halves ? word : word & 0xffff;
+        if (first_half % 2 == 0) return from[i];
+        return from[i] >> 16 | (2 * i + 1 < halves ? from[i + 1] << 16 : 0);
     }
 };
 // What is known of a tile between its codes and its body, in the shared memory of a block.

@@ -782,6 +782,7 @@ DEV bool write_body(Coding<Source>& c, const Tile& tile, const BodyRoom& room, B
     body = {KIND_PACKED, (end - at + 1) / 2 + low_words, at, end - at, low_words};
     if (uniform(body.units >= units_of<T>(c.n))) return false;
     if (lane == 0) {
+        if (at % 2) out[at - 1] = 0;    // is read with the first half
         out[at] = (u16)bits;
         out[at + 1] = (u16)(bits >> 16);
         for (u32 k = 0; k < base_halves; k++) out[at + 2 + k] = (u16)((u64)(i64)tile.base >> (16 * k));
