@@ -19,7 +19,7 @@ bash tests/gpu/h5d.sh
 bash tests/gpu/python.sh
 if command -v compute-sanitizer >/dev/null; then
     export SLEEK_GPU_SMALL=1
-    # Warnings of racecheck are of words in shared memory that atomic operations order.
+    # Warnings of racecheck are of words in shared memory that a warp has used before one of its lanes writes them.
     for tool in memcheck racecheck initcheck synccheck; do
         compute-sanitizer --tool "$tool" --print-level error --error-exitcode 1 --print-limit 5 "$gpu" check
     done
