@@ -48,9 +48,9 @@ pub fn reached(target: &Target, m: &Measured) -> String {
 
 /// The request that an answer is.
 pub fn request(answer: &Answer) -> String {
-    match answer.params.bound.mode() {
+    match answer.bound.mode() {
         Mode::Lossless => "--lossless".into(),
-        mode => format!("--{} {:e}", mode.name(), answer.params.bound.number()),
+        mode => format!("--{} {:e}", mode.name(), answer.bound.number()),
     }
 }
 

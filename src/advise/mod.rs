@@ -15,8 +15,9 @@ pub use target::Target;
 use crate::bound::sub_down;
 use crate::error::{Result, fail};
 use crate::host::fpu;
+use crate::host::memory::Heap;
 use crate::missing::sentinel;
-use crate::params::{Bound, Params};
+use crate::params::{Bound, MissingValues, Params};
 use crate::route;
 use crate::runtime::cpu;
 
@@ -29,53 +30,65 @@ use crate::runtime::cpu;
 ///
 /// A target that no bound meets is an error, which names the nearest one that can be met.
 pub fn find_bound(params: &Params, src: &[u8], target: Target) -> Result<Params> {
+    Ok(params.clone().with_bound(bound_for(params, src, target)?))
+}
+
+/// The same bound alone.
+pub fn bound_for(params: &Params, src: &[u8], target: Target) -> Result<Bound> {
     let _fpu = fpu::Guard::standard();
     if let Some(needed) = target.needs() {
         return fail!(InvalidArgument, "{target}: {needed} is needed");
     }
-    let bounded = params.clone().with_bound(Bound::Abs(1.0));
-    bounded.check()?;
-    let dims = bounded.dims.of_count(elements_of(params, src)?)?;
-    let found = sentinel::declared(bounded, src)?;
-    // Of an array that was searched: pieces are not searched again, and what was found does not count as named.
-    let with = Params { dims, bound: params.bound, ..found };
+    let with = &*declared(params, src)?;
     let fills = with.missing.numbers(with.dtype)?;
-    let range = cpu::value_range(&with, &fills, src).filter(|(low, high)| high > low);
+    let range = cpu::value_range(with, &fills, src).filter(|(low, high)| high > low);
     let range = range.map_or(0.0, |(low, high)| sub_down(high, low));
-    let sample = sample::pieces(&dims, with.dtype.size(), src)?;
-    let quest = Quest { target, params: &with, range, raw_bytes: src.len() as u64 };
-    let asked = params;
-    let measure = |params: &Params, parts: &[sample::SamplePiece]| {
+    let sample = sample::pieces(&with.dims, with.dtype.size(), src)?;
+    let quest = Quest { target, range, raw_bytes: src.len() as u64 };
+    let measure = |bound, parts: &[sample::SamplePiece]| {
         let mut m = Measured::new(&target, range);
         // Nothing is searched for in lossless mode.
-        let as_asked = Params { missing: asked.missing, ..params.clone() };
-        let params = if params.bound == Bound::Lossless { &as_asked } else { params };
-        parts.iter().try_for_each(|part| add(&mut m, params, &fills, part, target))?;
+        let missing = if bound == Bound::Lossless { &params.missing } else { &with.missing };
+        parts.iter().try_for_each(|part| add(&mut m, &*of_piece(with, missing, bound, part)?, &fills, part, target))?;
         Ok(m)
     };
-    let whole = [sample::SamplePiece { dims, bytes: src }];
-    match quest.solve(|params| measure(params, &sample), |params| measure(params, &whole)) {
-        Ok(Answer { params: found, .. }) => Ok(Params {
-            dims: params.dims,
-            missing: params.missing,
-            find_fill: params.find_fill,
-            exact: params.exact,
-            parts: params.parts,
-            ..found
-        }),
+    let whole = [sample::SamplePiece { dims: with.dims, bytes: src }];
+    match quest.solve(|bound| measure(bound, &sample), |bound| measure(bound, &whole)) {
+        Ok(answer) => Ok(answer.bound),
         Err(Failed::Unmet(unmet)) => fail!(InvalidArgument, "{unmet}"),
         Err(Failed::Other(error)) => Err(error),
     }
 }
 
+/// The request with what is found in the array. Takes nothing of the caller's stack; never inlined, so that nothing of
+/// the way there stays either.
+#[inline(never)]
+fn declared(params: &Params, src: &[u8]) -> Result<Heap<Params>> {
+    let bounded = params.clone().with_bound(Bound::Abs(1.0));
+    bounded.check()?;
+    let dims = bounded.dims.of_count(elements_of(params, src)?)?;
+    // Of an array that was searched: pieces are not searched again, and what was found does not count as named.
+    Heap::new(Params { dims, ..sentinel::declared(bounded, src)? })
+}
+
+/// The request for a piece; never inlined, as `declared`.
+#[inline(never)]
+fn of_piece(
+    params: &Params,
+    missing: &MissingValues,
+    bound: Bound,
+    piece: &sample::SamplePiece,
+) -> Result<Heap<Params>> {
+    Heap::new(Params { dims: piece.dims, missing: *missing, ..params.clone() }.with_bound(bound))
+}
+
 /// Takes in what comes of a piece.
 fn add(m: &mut Measured, params: &Params, fills: &[f64], piece: &sample::SamplePiece, target: Target) -> Result<()> {
-    let params = Params { dims: piece.dims, ..params.clone() };
-    let stream = route::cpu::compress(&params, piece.bytes)?;
+    let stream = route::cpu::compress(params, piece.bytes)?;
     m.add(piece.bytes.len(), stream.len());
     if target.is_of_quality() && params.bound != Bound::Lossless {
         let back = restored(&stream, piece.bytes.len())?;
-        m.add_errors(&params, fills, piece.dims.lens(), piece.bytes, &back)?;
+        m.add_errors(params, fills, piece.dims.lens(), piece.bytes, &back)?;
     }
     Ok(())
 }

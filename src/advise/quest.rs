@@ -4,7 +4,7 @@
 use super::measured::Measured;
 use super::search::{FoundBound, Slack, search};
 use super::target::{EXACT, Target, in_digits};
-use crate::params::{Bound, Params};
+use crate::params::Bound;
 
 /// What a result may have beyond what was asked for: 2 % of its size.
 const SLACK: f64 = 0.02;
@@ -58,30 +58,27 @@ impl Target {
 }
 
 /// What is to meet a target.
-pub struct Quest<'a> {
+pub struct Quest {
     /// The target.
     pub target: Target,
-    /// Whose bound is looked for.
-    pub params: &'a Params,
     /// Of the values that count, in the whole of it.
     pub range: f64,
     /// Bytes of the whole of it.
     pub raw_bytes: u64,
 }
 
-impl Quest<'_> {
-    /// The parameters that meet the target, and what they give on the whole. One that no bound meets is an error.
+impl Quest {
+    /// The bound that meets the target, and what it gives on the whole. One that no bound meets is an error.
     pub fn solve<E>(
         &self,
-        mut sample: impl FnMut(&Params) -> Result<Measured, E>,
-        mut whole: impl FnMut(&Params) -> Result<Measured, E>,
+        mut sample: impl FnMut(Bound) -> Result<Measured, E>,
+        mut whole: impl FnMut(Bound) -> Result<Measured, E>,
     ) -> Result<Answer, Failed<E>> {
-        let exact = |whole: &mut dyn FnMut(&Params) -> Result<Measured, E>, tries| {
-            let params = self.params.clone().with_bound(Bound::Lossless);
-            Ok::<_, E>(Answer { measured: whole(&params)?, params, tries: tries + 1 })
+        let answer = |whole: &mut dyn FnMut(Bound) -> Result<Measured, E>, bound, tries| {
+            Ok::<_, E>(Answer { measured: whole(bound)?, bound, tries: tries + 1 })
         };
         if self.range < TINIEST {
-            let answer = exact(&mut whole, 0)?;
+            let answer = answer(&mut whole, Bound::Lossless, 0)?;
             return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(None, &answer.measured)) };
         }
         let (smallest, is_of_quality) = ((SMALLEST * self.range).max(TINIEST), self.target.is_of_quality());
@@ -89,41 +86,40 @@ impl Quest<'_> {
         let is_at_the_end = found.bound <= 2.0 * smallest;
         if found.score > self.target.slack().0.max(0.0) && (is_at_the_end || is_of_quality) {
             // A bound below the last bit of every value loses nothing, and says so better without a number.
-            let answer = exact(&mut whole, found.tries)?;
-            if self.is_met_by(&answer) {
-                return Ok(answer);
+            let exact = answer(&mut whole, Bound::Lossless, found.tries)?;
+            if self.is_met_by(&exact) {
+                return Ok(exact);
             }
             found = self.search((TINIEST, smallest), &mut sample, &mut whole)?;
-            found.tries += answer.tries;
+            found.tries += exact.tries;
         }
         if found.score < 0.0 && !is_of_quality {
             // The search ends a little below the largest bound.
-            let params = self.with(self.range);
-            let largest = Answer { measured: whole(&params)?, params, tries: found.tries + 1 };
+            let largest = answer(&mut whole, Bound::Abs(self.range), found.tries)?;
             if self.is_met_by(&largest) {
                 return Ok(largest);
             }
             // What a bound keeps of missing values may take more than it spares.
-            let answer = exact(&mut whole, largest.tries)?;
-            let is_met = self.is_met_by(&answer);
-            return if is_met { Ok(answer) } else { Err(self.unmet(Some(self.range), &largest.measured)) };
+            let exact = answer(&mut whole, Bound::Lossless, largest.tries)?;
+            let is_met = self.is_met_by(&exact);
+            return if is_met { Ok(exact) } else { Err(self.unmet(Some(self.range), &largest.measured)) };
         }
-        Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
+        Ok(Answer { bound: Bound::Abs(found.bound), measured: found.measured, tries: found.tries })
     }
 
     /// The bound between two that comes nearest to the target.
     fn search<E>(
         &self,
         ends: (f64, f64),
-        sample: &mut impl FnMut(&Params) -> Result<Measured, E>,
-        whole: &mut impl FnMut(&Params) -> Result<Measured, E>,
+        sample: &mut impl FnMut(Bound) -> Result<Measured, E>,
+        whole: &mut impl FnMut(Bound) -> Result<Measured, E>,
     ) -> Result<FoundBound<Measured>, E> {
         let target = self.target.as_ratio(self.raw_bytes);
         search(
             ends,
             self.target.slack(),
-            |bound| sample(&self.with(bound)).map(|m| target.score(&m)),
-            |bound| whole(&self.with(bound)).map(|m| (target.score(&m), m)),
+            |bound| sample(Bound::Abs(bound)).map(|m| target.score(&m)),
+            |bound| whole(Bound::Abs(bound)).map(|m| (target.score(&m), m)),
         )
     }
 
@@ -138,13 +134,9 @@ impl Quest<'_> {
         let nearest = self.target.nearest(m);
         Failed::Unmet(Unmet { target: self.target, range, packed: m.packed, ratio: m.ratio(), nearest })
     }
-
-    fn with(&self, bound: f64) -> Params {
-        self.params.clone().with_bound(Bound::Abs(bound))
-    }
 }
 
-/// Why there are no parameters that meet a target.
+/// Why there is no bound that meets a target.
 pub enum Failed<E> {
     /// No bound meets it.
     Unmet(Unmet),
@@ -195,11 +187,11 @@ impl std::fmt::Display for Unmet {
     }
 }
 
-/// The parameters that meet a target.
+/// The bound that meets a target.
 pub struct Answer {
-    /// They, with an absolute bound, or lossless.
-    pub params: Params,
-    /// What they give on the whole.
+    /// Absolute, or lossless.
+    pub bound: Bound,
+    /// What it gives on the whole.
     pub measured: Measured,
     /// How often the whole was compressed.
     pub tries: u32,

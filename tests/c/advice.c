@@ -47,6 +47,14 @@ static void bounds(void) {
     double psnr = 20 * log10((high - low) / sqrt(squares / COUNT));
     CHECK(psnr >= 70 && psnr < 72);
     CHECK(sleek_find_bound(&params, field, COUNT, SLEEK_TARGET_SSIM, 0.999) == SLEEK_OK && params.bound > 0);
+    // Mode, bound and range do not matter.
+    const int32_t modes[] = {SLEEK_PRECISION, SLEEK_NOA, 77, -1};
+    for (size_t k = 0; k < 4; k++) {
+        sleek_params other = params;
+        other.mode = modes[k], other.bound = -7.5, other.range = NAN;
+        CHECK(sleek_find_bound(&other, field, COUNT, SLEEK_TARGET_SSIM, 0.999) == SLEEK_OK);
+        CHECK(memcmp(&other, &params, sizeof params) == 0);
+    }
 }
 
 static void refusals(void) {

@@ -24,19 +24,20 @@ pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &m
     let (pieces, range) = sample(args, params, cut, raw_bytes, input)?;
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
     let seen = See { cut, fills: &fills, errors: target.is_of_quality() };
-    let quest = Quest { target: *target, params, range, raw_bytes };
-    let on_sample = |params: &Params| {
-        let mut m = Measured::new(target, range);
-        pieces.iter().try_for_each(|piece| seen.measure(params, piece, &mut m))?;
+    let quest = Quest { target: *target, range, raw_bytes };
+    let with = |bound| params.clone().with_bound(bound);
+    let on_sample = |bound| {
+        let (params, mut m) = (with(bound), Measured::new(target, range));
+        pieces.iter().try_for_each(|piece| seen.measure(&params, piece, &mut m))?;
         Ok(m)
     };
-    let on_whole = |params: &Params| {
-        let mut m = Measured::new(target, range);
+    let on_whole = |bound| {
+        let (params, mut m) = (with(bound), Measured::new(target, range));
         let mut failed = Ok(());
         read_through(args, input, cut.frame_bytes, |data| {
             let mut block = Block::default();
             if failed.is_ok() {
-                failed = block.keep_bytes(data).and_then(|()| seen.measure(params, &block, &mut m));
+                failed = block.keep_bytes(data).and_then(|()| seen.measure(&params, &block, &mut m));
             }
         })?;
         failed.map(|()| m)
@@ -45,7 +46,7 @@ pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &m
     if !args.verbosity.quiet {
         targets::tell_of(&answer, target, &input.name);
     }
-    Ok(answer.params)
+    Ok(with(answer.bound))
 }
 
 /// Pieces from all over the input and the range of its values; what is found not to be data is added to the missing

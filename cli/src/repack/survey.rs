@@ -128,10 +128,11 @@ impl Survey<'_> {
         let chunks = Chunks::of(self.field)?.rough(self.is_rough);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
-        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
-        let quest = Quest { target, params, range, raw_bytes: self.field.bytes() };
+        let with = |bound| params.clone().with_bound(bound);
+        let measure = |bound, step| chunks.measure(&with(bound), step, Measured::new(&target, range), fills);
+        let quest = Quest { target, range, raw_bytes: self.field.bytes() };
         let answer = quest
-            .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
+            .solve(|bound| measure(bound, step), |bound| measure(bound, chunks.whole_step()))
             .map_err(|failed| format!("{}: {}", self.field.name, targets::reason(failed)))?;
         let reached = match target {
             target if target.is_of_quality() && !answer.measured.is_exact() => {
@@ -140,7 +141,7 @@ impl Survey<'_> {
             _ => String::new(),
         };
         let remark = format!("{reached}for {}", targets::argument(&target));
-        Ok((answer.params, [remark].into_iter().chain(word).collect::<Vec<_>>().join("; ")))
+        Ok((with(answer.bound), [remark].into_iter().chain(word).collect::<Vec<_>>().join("; ")))
     }
 
     fn watch(&self, searches: bool) -> Result<Watch, String> {

@@ -7,6 +7,7 @@ use super::types::{sleek_params, sleek_target};
 use crate::advise::{self, Target};
 use crate::error::{Result, fail};
 use crate::host::guard::status;
+use crate::host::memory::Heap;
 use crate::params::Params;
 
 /// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What
@@ -31,10 +32,11 @@ pub unsafe extern "C" fn sleek_find_bound(
 ) -> i32 {
     // SAFETY: the contract of this function.
     status(|| unsafe {
-        let (asked, src) = array(params, src, count)?;
-        let found = advise::find_bound(&asked, src, target_of(target, value)?)?;
+        let asked = lossless(params)?;
+        let src = elements(&asked, src, count)?;
+        let found = advise::bound_for(&asked, src, target_of(target, value)?)?;
         sleek_params::change(params, |own| {
-            (own.mode, own.bound, own.range) = (found.bound.mode() as i32, found.bound.number(), 0.0);
+            (own.mode, own.bound, own.range) = (found.mode() as i32, found.number(), 0.0);
             Ok(())
         })
     })
@@ -55,14 +57,23 @@ fn target_of(target: i32, value: f64) -> Result<Target> {
     })
 }
 
-/// A request, and the array that it is about.
+/// A request whatever its bound, on the heap: the caller's stack may be small.
 ///
 /// # Safety
-/// `params` as for [`sleek_params::read`]; `src` is NULL or has `count` elements, which nobody writes during the call.
-pub unsafe fn array<'a>(params: *const sleek_params, src: *const c_void, count: usize) -> Result<(Params, &'a [u8])> {
+/// As for [`sleek_params::copied`].
+#[inline(never)]
+unsafe fn lossless(params: *const sleek_params) -> Result<Heap<Params>> {
     // SAFETY: the contract.
-    let params = unsafe { sleek_params::read(params) }?;
-    let bytes = params.dtype.bytes_of(count)?;
+    let own = unsafe { sleek_params::copied(params) }?;
+    let sleek_params { mode, bound, range, .. } = sleek_params::DEFAULT;
+    Heap::new(sleek_params { mode, bound, range, ..own }.resolve()?)
+}
+
+/// The array that a request is about.
+///
+/// # Safety
+/// `src` is NULL or has `count` elements, which nobody writes during the call.
+pub unsafe fn elements<'a>(params: &Params, src: *const c_void, count: usize) -> Result<&'a [u8]> {
     // SAFETY: the contract.
-    Ok((params, unsafe { memory::source("src", src, bytes) }?))
+    unsafe { memory::source("src", src, params.dtype.bytes_of(count)?) }
 }

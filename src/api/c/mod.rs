@@ -76,7 +76,8 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
 pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *const c_void, count: usize) -> i32 {
     // SAFETY: the contract of this function.
     status(|| unsafe {
-        let (asked, chunk) = advice::array(params, src, count)?;
+        let asked = sleek_params::read(params)?;
+        let chunk = advice::elements(&asked, src, count)?;
         asked.check()?;
         let found = route::recompression::of_chunk(asked, chunk)?;
         sleek_params::change(params, |own| {

@@ -38,11 +38,20 @@ impl sleek_params {
         reserved: [0; 3],
     };
 
+    /// What the caller's struct asks for.
+    ///
+    /// # Safety
+    /// As for [`sleek_params::copied`].
+    pub unsafe fn read(params: *const sleek_params) -> Result<Params> {
+        // SAFETY: the contract.
+        unsafe { sleek_params::copied(params) }?.resolve()
+    }
+
     /// The caller's struct; fields behind its end have their defaults.
     ///
     /// # Safety
     /// `params` is NULL or points to `struct_size` readable bytes.
-    pub unsafe fn read(params: *const sleek_params) -> Result<Params> {
+    pub unsafe fn copied(params: *const sleek_params) -> Result<sleek_params> {
         not_null("params", params)?;
         // SAFETY: not null; the first field is there by the contract.
         let size = unsafe { struct_size("sleek_params", params, offset_of!(sleek_params, codec)) }?;
@@ -60,7 +69,7 @@ impl sleek_params {
                 );
             }
         }
-        own.resolve()
+        Ok(own)
     }
 
     /// Changes fields of the caller's struct, unless that fails.
@@ -134,7 +143,8 @@ impl sleek_params {
         Dims::new(&lens[..self.rank as usize])
     }
 
-    fn resolve(&self) -> Result<Params> {
+    /// What it asks for.
+    pub fn resolve(&self) -> Result<Params> {
         if self.reserved.iter().any(|r| *r != 0) {
             return fail!(InvalidArgument, "reserved fields of sleek_params are set; call sleek_params_init first");
         }
