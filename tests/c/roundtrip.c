@@ -171,6 +171,13 @@ static void in_words(void) {
     CHECK(sleek_params_parse(&p, "abs=1e-3,no-fill") == SLEEK_OK);
     q.find_fill = -1;
     CHECK(memcmp(&p, &q, sizeof p) == 0);
+    p.codec = q.codec = SLEEK_CODEC_INTERP, p.missing[0] = q.missing[0] = 77, p.missing[1] = q.missing[1] = 78;
+    p.missing_count = q.missing_count = 2;
+    CHECK(sleek_params_parse(&p, "abs=1e-3") == SLEEK_OK && memcmp(&p, &q, sizeof p) == 0);
+    CHECK(sleek_params_parse(&p, "abs=1e-3,codec=sleek,fill=0x7fc00000") == SLEEK_OK);
+    q.codec = SLEEK_CODEC_SLEEK, q.missing[0] = 0x7fc00000, q.missing_count = 1;
+    CHECK(memcmp(&p, &q, sizeof p) == 0);
+    p.codec = SLEEK_CODEC_DEFAULT, p.missing_count = 0, memset(p.missing, 0, sizeof p.missing);
     q.find_fill = 2;
     CHECK(sleek_compress_bound(&q, 1) == 0 && strstr(sleek_last_error(), "find_fill 2"));
     roundtrip(p, 20000);

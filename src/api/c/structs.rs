@@ -96,13 +96,16 @@ impl sleek_params {
         self.profile = request.profile as i32;
         self.bound = request.bound.number();
         self.range = request.bound.range().unwrap_or(0.0);
-        self.codec = request.codec.into();
-        self.find_fill = match request.find_fill {
-            None => 0,
-            Some(true) => 1,
-            Some(false) => -1,
-        };
-        (self.fill_value, self.has_fill_value, self.missing_count) = (0.0, 0, 0);
+        if request.codec != 0 {
+            self.codec = request.codec.into();
+        }
+        if let Some(search) = request.find_fill {
+            self.find_fill = if search { 1 } else { -1 };
+        }
+        (self.fill_value, self.has_fill_value) = (0.0, 0);
+        if request.missing.iter().any(|value| matches!(value, MissingValue::Bits(_))) {
+            self.missing_count = 0;
+        }
         for value in request.missing.iter() {
             match value {
                 MissingValue::Number(x) if self.has_fill_value == 0 => {
