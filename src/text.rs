@@ -140,10 +140,11 @@ fn limits(item: &str, value: Option<&str>) -> Result<Option<Limits>> {
 /// A missing value: a number, or an element's bits as 0x…. `item` is all that was said, for messages.
 pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
     let bits = value.and_then(|v| v.strip_prefix("0x").or_else(|| v.strip_prefix("0X")));
-    match bits.map(|digits| u64::from_str_radix(digits, 16)) {
+    // A sign is no digit, whatever `from_str_radix` says.
+    match bits.map(|digits| u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))) {
         None => number(item, value).map(MissingValue::Number),
-        Some(Ok(bits)) => Ok(MissingValue::Bits(bits)),
-        Some(Err(_)) => {
+        Some(Some(bits)) => Ok(MissingValue::Bits(bits)),
+        Some(None) => {
             fail!(InvalidArgument, "'{item}' needs a number or bits, as in 'fill=-9999' or 'fill=0x7fc00000'")
         }
     }
@@ -219,10 +220,12 @@ mod tests {
             let message = parse(text).unwrap_err().message;
             assert!(!message.is_empty(), "{text}");
         }
-        let said = |text| parse(text).unwrap_err().message;
+        let said = |text: &str| parse(text).unwrap_err().message;
         assert!(said("abs=1,codec=best").contains("'best' is unknown; this library knows 1 (sleek)"));
         assert!(said("abs=1,codec=ratio").contains("codec interp replaces it"));
-        assert!(said("abs=1,fill=0x").contains("'fill=0x' needs"));
+        for fill in ["fill=0x", "fill=0x+5", "fill=0x-5", "fill=0x0x5"] {
+            assert!(said(&format!("abs=1,{fill}")).contains(&format!("'{fill}' needs")));
+        }
         assert!(said("abs=1,fill=1,fill=2,fill=3,fill=4,fill=5").contains("5 missing values"));
         for text in ["abs=1,range=50", "range=50,rel=1", "lossless,range=5"] {
             assert!(said(text).contains("'range' in") && said(text).contains("noa only"), "{}", said(text));
