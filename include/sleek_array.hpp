@@ -29,8 +29,8 @@ namespace sleek {
 
 // What the library refused, in its own words.
 struct error : std::runtime_error {
-    explicit error(int32_t code) : std::runtime_error(sleek_last_error()), code(code) {}
-    error(int32_t code, const std::string& text) : std::runtime_error(text), code(code) {}
+    explicit error(int32_t status) : std::runtime_error(sleek_last_error()), code(status) {}
+    error(int32_t status, const std::string& text) : std::runtime_error(text), code(status) {}
     int32_t code;
 };
 
@@ -111,7 +111,8 @@ public:
         return value;
     }
 
-    // Elements by reference, for one thread; `blocks` decoded ones are kept, a power of two.
+    // Elements by reference, for one thread; `blocks` decoded ones are kept, a power of two, and
+    // no more than the array has.
     sleek::view<T, D> view(std::size_t blocks = 256) { return sleek::view<T, D>(*this, blocks); }
 
 private:
@@ -136,10 +137,11 @@ public:
 
     view(array<T, D>& of, std::size_t blocks) : array_(&of) {
         std::size_t lines = 1;
-        while (lines < blocks) lines *= 2;
+        uint64_t all = 1;
+        for (std::size_t d = 0; d < D; d++) all *= along_[d] = (of.lens()[d] + 3) / 4;
+        while (lines < blocks && lines < all) lines *= 2;
         lines_.resize(lines);
         elements_.resize(lines * SIZE);
-        for (std::size_t d = 0; d < D; d++) along_[d] = (of.lens()[d] + 3) / 4;
     }
     view(const view&) = delete;
     view& operator=(const view&) = delete;

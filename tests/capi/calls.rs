@@ -30,8 +30,8 @@ fn compile_with(dir: &TempDir, source: &str, library: &[String]) -> PathBuf {
     let (compiler, standard) = if source.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=c99") };
     common::run(
         Command::new(compiler)
-            .args([standard, "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
-            .args(["-g", "-O1"])
+            .args([standard, "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow"])
+            .args(["-Werror", "-g", "-O1"])
             .args(common::more_cflags())
             .arg("-I")
             .arg(common::root().join("include"))

@@ -103,6 +103,7 @@ int main() {
     refusals();
     sweep<float, 1>({1001}, 4);
     sweep<double, 2>({37, 42}, 1);
+    sweep<double, 2>({37, 42}, std::numeric_limits<std::size_t>::max());
     sweep<float, 3>({9, 10, 11}, 8);
     sweep<double, 4>({5, 6, 3, 7}, 2);
     sleek::array<double, 2> a({8, 8}, 16.0);
