@@ -108,10 +108,11 @@ typedef enum sleek_mode {
     SLEEK_NOA = 2,
     // |v - r| <= bound * |v|, zeros exact.
     SLEEK_REL = 3,
-    // bound is how many bits each value takes; nothing is promised of v - r. Codec zfp.
+    // bound is how many bits each value takes; nothing is promised of v - r. Numbers near the largest finite one may
+    // come back as infinity. Codec zfp.
     SLEEK_RATE = 4,
     // bound is how many bits of each value are kept, counted from the largest of its block; nothing is promised of
-    // v - r. Codec zfp.
+    // v - r, as for SLEEK_RATE. Codec zfp.
     SLEEK_PRECISION = 5,
 } sleek_mode;
 
@@ -285,7 +286,7 @@ typedef struct sleek_chunk_range {
     double least;
     // The largest one, the same; minus infinity where there is none.
     double most;
-    // The sum of all numbers.
+    // The sum of all numbers, rounded in f64 on the way.
     double sum;
     // How many numbers there are.
     uint64_t count;
@@ -547,9 +548,9 @@ int32_t sleek_inspect_dims(const void *src, size_t src_bytes, uint64_t *dims, si
 // Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
 int32_t sleek_chunk_sides(const void *src, size_t src_bytes, uint64_t *sides, size_t sides_capacity, int32_t *rank);
 
-// Tells what each chunk of a stream holds: exactly the ends and the sum of the values that come back, and how many are
-// numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the array is never held.
-// Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
+// Tells what each chunk of a stream holds: exactly the ends of the values that come back, their sum, rounded in f64 on
+// the way, and how many are numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the
+// array is never held. Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
 //
 // - src, src_bytes: the stream, exactly src_bytes bytes of host, GPU or managed memory.
 // - ranges: receives one for each chunk, in their order; room for capacity of them in host memory. May be NULL if

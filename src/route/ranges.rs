@@ -19,7 +19,7 @@ pub struct ChunkRange {
     pub least: f64,
     /// The largest one, the same.
     pub most: f64,
-    /// The sum of all numbers, in f64.
+    /// The sum of all numbers, rounded in f64 on the way.
     pub sum: f64,
     /// How many numbers there are.
     pub count: u64,
@@ -94,9 +94,9 @@ fn tally<W: Word>(bytes: &[u8], big_endian: bool, missing: &[u64], number: impl 
     range
 }
 
-/// What each chunk of a stream holds, exactly: the smallest and the largest of the values that come back, their sum,
-/// and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is never held. Chunks are in
-/// their order; `container::Layout` tells which elements one has.
+/// What each chunk of a stream holds: exactly the smallest and the largest of the values that come back, their sum,
+/// rounded in f64 on the way, and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is
+/// never held. Chunks are in their order; `container::Layout` tells which elements one has.
 pub fn chunk_ranges(src: &[u8]) -> Result<Vec<ChunkRange>> {
     let stream = Stream::open(src)?;
     let Header { layout, big_endian, .. } = stream.header();

@@ -30,10 +30,11 @@ _ONE_CHUNK = (64,)
 
 
 def ranges(stream: Any) -> np.ndarray[Any, Any]:
-    """What each chunk of a stream holds, exactly: an array of records with the fields
+    """What each chunk of a stream holds: an array of records with the fields
 
     - ``least`` and ``most``: the smallest and the largest number that comes back, infinities among them,
-    - ``sum`` and ``count`` of all numbers, ``missing`` values of the stream, and ``nan``, how many others are NaN.
+    - ``sum``, rounded on the way, and ``count`` of all numbers,
+    - ``missing`` values of the stream, and ``nan``, how many others are NaN.
 
     Chunk after chunk is decoded by several threads, and the array is never held. Keep the result: `where` takes it.
 

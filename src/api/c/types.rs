@@ -82,10 +82,11 @@ pub enum sleek_mode {
     SLEEK_NOA = 2,
     /// |v - r| <= bound * |v|, zeros exact.
     SLEEK_REL = 3,
-    /// bound is how many bits each value takes; nothing is promised of v - r. Codec zfp.
+    /// bound is how many bits each value takes; nothing is promised of v - r. Numbers near the largest finite one may
+    /// come back as infinity. Codec zfp.
     SLEEK_RATE = 4,
     /// bound is how many bits of each value are kept, counted from the largest of its block; nothing is promised of
-    /// v - r. Codec zfp.
+    /// v - r, as for SLEEK_RATE. Codec zfp.
     SLEEK_PRECISION = 5,
 }
 
@@ -282,7 +283,7 @@ pub struct sleek_chunk_range {
     pub least: f64,
     /// The largest one, the same; minus infinity where there is none.
     pub most: f64,
-    /// The sum of all numbers.
+    /// The sum of all numbers, rounded in f64 on the way.
     pub sum: f64,
     /// How many numbers there are.
     pub count: u64,
