@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -62,6 +64,79 @@ def test_what_cannot_be_is_refused():
 def test_copies_are_refused(way):
     with pytest.raises(TypeError, match="neither copied nor pickled"):
         way(sleek.CompressedArray(1000, "f4", rate=16))
+
+
+END = """
+import atexit, gc, os, sys, threading, time
+import numpy as np, sleek
+
+here = {}
+
+@atexit.register
+def at_the_end():
+    assert abs(here["a"][...] - 1.5).max() < 1e-3 and here["a"].nbytes
+    here["a"].flush()
+    print("read at the end")
+
+class Cycle:
+    def __init__(self, a=None):
+        self.me, self.a = self, a or filled(1.5)
+
+    def __del__(self):
+        other = filled(7)
+        assert abs(self.a[...] - 1.5).max() < 1e-3
+        self.a[...] = 2.5
+        self.a.flush()
+        assert abs(other[...] - 7).max() < 1e-3
+        print("read in a cycle")
+
+def filled(value):
+    a = sleek.CompressedArray((700, 700), rate=16)
+    a[...] = value
+    return a
+
+def read():
+    while True:
+        here["a"][...]
+
+for _ in range(3):
+    Cycle()
+    gc.collect()
+    Cycle(filled(1.5))  # finalizers are called in the order in which objects were made
+    gc.collect()
+here["a"] = filled(1.5)
+for _ in range(2):
+    threading.Thread(target=read, daemon=True).start()
+time.sleep(0.2)
+"""
+
+
+def test_it_is_there_as_long_as_anybody_uses_it():
+    """In cycles whose finalizers use it, at the end of the program, and in threads that go on then."""
+    done = subprocess.run([sys.executable, "-c", END], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.stdout.split("\n") == ["read in a cycle"] * 6 + ["read at the end", ""]
+
+
+def test_its_memory_is_freed():
+    """2 GB in turn, half of them in cycles, where a process may have 1 GB."""
+    program = """
+import gc, resource, sleek
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+for k in range(64):
+    a = sleek.CompressedArray((1 << 22,), rate=64)
+    a.me = a if k % 2 else None
+    del a
+    gc.collect()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_masks_are_refused():
+    a = sleek.CompressedArray(5, rate=16)
+    with pytest.raises(TypeError, match="masked"):
+        a[...] = np.ma.masked_equal(np.arange(5.0), 3)
+    a[...] = np.ma.arange(5.0)
 
 
 def test_it_is_no_output():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Iterable
 from ctypes import c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+
+
+class _Handle(int):
+    """The library's array, freed with the last reference to it, which a call that is at work has too.
+
+    That is in an array of numpy, which hides it from the garbage collector: in a cycle the finalizers of others, which may use it, come first.
+    """
+
+    __slots__ = ()
+
+    def __del__(self, free: Any = lib.sleek_array_free) -> None:
+        free(self)
 
 
 class CompressedArray:
@@ -45,9 +56,13 @@ class CompressedArray:
         p.dtype, p.big_endian = element(self.dtype)
         p.codec, p.mode, p.bound = CODEC_IDS["zfp"], MODES.index("rate"), rate
         p.dims, p.rank = _numbers(self.shape), len(self.shape)
-        self._handle = c_void_p()
-        check(lib.sleek_array_create(ctypes.byref(p), natural("cache_bytes", cache_bytes, SIZE), ctypes.byref(self._handle)))
-        weakref.finalize(self, lib.sleek_array_free, self._handle)
+        made = c_void_p()
+        check(lib.sleek_array_create(ctypes.byref(p), natural("cache_bytes", cache_bytes, SIZE), ctypes.byref(made)))
+        self._owner = np.array(_Handle(made.value or 0), object)
+
+    @property
+    def _handle(self) -> Any:
+        return self._owner[()]
 
     @property
     def ndim(self) -> int:
@@ -69,6 +84,8 @@ class CompressedArray:
         return box[steps].reshape(shape)[()]
 
     def __setitem__(self, key: Any, value: npt.ArrayLike) -> None:
+        if np.ma.is_masked(value):
+            raise TypeError("the values are masked, and an array has no mask: write filled(x) of them")
         start, count, shape, steps = self._box(key)
         if any(step.step != 1 for step in steps):
             raise IndexError("elements are written in boxes; slices of other steps than 1 can only be read")
