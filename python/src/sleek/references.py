@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-import struct
 from types import SimpleNamespace
 from typing import Any
 
 from ._hdf5 import FILTER_ID
-from ._params import PROFILES
 from .numcodecs import Sleek
 
-_MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
-_LONG, _HAS_RANGE, _LOSSLESS = 3, 1 << 30, 1 << 31
+# To restore a stream takes no more than the stream. kerchunk encodes what it inlines, which a bound would round once more.
+_CODEC = Sleek(lossless=True)
 
 
 def register() -> list[str]:
@@ -45,29 +43,6 @@ def register() -> list[str]:
     return done
 
 
-def codec(cd_values: Any) -> Sleek:
-    """The codec of chunks that the filter wrote with these `cd_values`, as h5py gives them."""
-    words = tuple(int(word) for word in cd_values or ())
-    if words and words[0] & 0xFF == _LONG and len(words) > 2:
-        return _of_long_form(words)
-    return Sleek(lossless=True)  # nothing is said; to restore a stream takes no more than the stream
-
-
-def _of_long_form(words: tuple[int, ...]) -> Sleek:
-    """What docs/reference/api.md has, but for missing values, which streams name themselves."""
-    mode = _MODES[min(words[0] >> 8 & 15, len(_MODES) - 1)]
-    if mode == "lossless" or words[0] & _LOSSLESS or len(words) < 4:
-        return Sleek(lossless=True)
-    (bound,) = struct.unpack("<d", struct.pack("<2I", *words[2:4]))
-    if mode in ("rate", "precision"):
-        return Sleek(f"{mode}={bound:g},codec=zfp")
-    request: dict[str, Any] = {mode: bound}
-    if words[0] & _HAS_RANGE:
-        (request["range"],) = struct.unpack("<f", struct.pack("<I", words[4]))
-    profile = PROFILES[min(words[0] >> 12 & 15, len(PROFILES) - 1)]
-    return Sleek(**request, profile=profile)
-
-
 def _in_kerchunk(original: Any) -> Any:
     if hasattr(original, "knows_sleek"):
         return original
@@ -80,7 +55,7 @@ def _in_kerchunk(original: Any) -> Any:
             return original(self, dataset)
         at = ours[0]
         before, behind = (original(self, _with(dataset, part)) for part in (pipeline[:at], pipeline[at + 1 :]))
-        return [*before, codec(pipeline[at][1]), *behind]
+        return [*before, _CODEC, *behind]
 
     filters_of.knows_sleek = True  # type: ignore[attr-defined]
     return filters_of
@@ -105,7 +80,7 @@ def _in_virtualizarr(original: Any) -> Any:
 
     @functools.wraps(original)
     def codec_of(filter_id: Any, filter_properties: Any = None) -> Any:
-        return codec(filter_properties) if str(filter_id) == str(FILTER_ID) else original(filter_id, filter_properties)
+        return _CODEC if str(filter_id) == str(FILTER_ID) else original(filter_id, filter_properties)
 
     codec_of.knows_sleek = True  # type: ignore[attr-defined]
     return codec_of

@@ -104,8 +104,8 @@ class SleekBytes(BytesBytesCodec):
     """The same streams where a codec from bytes to bytes is wanted: in references to HDF5 files (`sleek.references`), and as `compressors`.
 
     Its name in metadata is ``numcodecs.sleek``, as numcodecs' codecs are called in format 3. It restores every stream. A codec of bytes
-    cannot know what is between it and the numbers, so it compresses losslessly and takes no bound but as what was said of chunks that
-    are there already; `Sleek` is the one for bounds.
+    cannot know what is between it and the numbers, so it compresses losslessly, and with a bound only reads; `Sleek` is the one for
+    bounds.
 
     >>> import numpy as np, zarr
     >>> from sleek.zarr import SleekBytes
