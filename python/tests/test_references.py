@@ -161,6 +161,30 @@ def test_bytes_to_bytes(tmp_path):
         SleekBytes(bas=1)
 
 
+@pytest.mark.parametrize("profile", ["adaptive", "small"])
+def test_damage_is_no_plain_chunk(profile):
+    """Of numbers whose stream happens to be as long as they are."""
+    from sleek.zarr import SleekBytes
+
+    random, met = np.random.default_rng(0), 0
+    for n in random.integers(100, 400, 1500):
+        bits = random.integers(0, 2**32, n, dtype="u4")
+        a = (bits & np.uint32(0xFFFFFFFF << int(random.integers(0, 8)) & 0xFFFFFFFF)).view("f4")
+        if len(sleek.compress(a, lossless=True, profile=profile)) != a.nbytes:
+            continue
+        met += 1
+        store = zarr.storage.MemoryStore()
+        codec = SleekBytes(lossless=True, profile=profile)
+        zarr.create_array(store, shape=a.shape, chunks=a.shape, dtype="f4", compressors=codec)[:] = a
+        assert zarr.open_array(store)[:].tobytes() == a.tobytes()
+        stream = bytearray(store._store_dict["c/0"].to_bytes())
+        stream[1] ^= 1
+        store._store_dict["c/0"] = zarr.core.buffer.cpu.Buffer.from_bytes(bytes(stream))
+        with pytest.raises(sleek.SleekError, match="not a SLEEK stream"):
+            zarr.open_array(store)[:]
+    assert met > 0
+
+
 def test_a_chunk_without_the_filter_is_read(tmp_path):
     """HDF5 may store a chunk without a filter, which its filter mask tells; references of VirtualiZarr have no such mask."""
     pytest.importorskip("virtualizarr")
