@@ -113,11 +113,50 @@ def test_zarr_shards_and_integers(tmp_path):
     assert np.array_equal(zarr.open_array(path)[:], a)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "bool", "M8[s]", "c8"])
+def test_chunks_of_another_type_are_refused(dtype):
+    """Of as many bytes or elements; bytes stand for elements that are no numbers."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    import sleek
+    from sleek.zarr import Sleek
+
+    store, kind = zarr.storage.MemoryStore(), np.dtype(dtype)
+    z = zarr.create_array(store, shape=100, chunks=100, dtype=dtype, serializer=Sleek(lossless=True), compressors=None)
+    z[:] = np.ones(100, dtype)
+    for other in ("f4", ">f4", "f8", "f2", "i1", "i4", ">i4", "u4", "i8", "u1"):
+        for count in {100, 100 * kind.itemsize // np.dtype(other).itemsize}:
+            stream = sleek.compress(np.ones(count, other), lossless=True)
+            store._store_dict["c/0"] = zarr.core.buffer.cpu.Buffer.from_bytes(stream)
+            same = kind.newbyteorder("=") == np.dtype(other).newbyteorder("=") and count == 100
+            if same or (other == "u1" and dtype in ("bool", "M8[s]", "c8") and count == 100 * kind.itemsize):
+                z[:]
+                continue
+            with pytest.raises((sleek.SleekError, ValueError)):
+                z[:]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("mode", ["rate=8", "precision=8"])
+def test_integers_are_exact_unless_the_request_says_so(tmp_path, version, mode):
+    """As in HDF5."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+
+    a = np.random.default_rng(0).integers(0, 10**6, 1000)
+    for words, is_exact in (f"{mode},codec=zfp", True), (f"{mode},codec=zfp, integers", False):
+        codec = numcodecs.get_codec({"id": "sleek", "request": words})
+        assert np.array_equal(codec.decode(codec.encode(a)), a) == is_exact
+        z = zarr_array(zarr, tmp_path / words, version, {"request": words}, shape=1000, chunks=100, dtype="i8")
+        z[:] = a
+        assert np.array_equal(zarr.open_array(str(tmp_path / words))[:], a) == is_exact
+
+
 def zarr_array(zarr, path, version, request, **more):
     from sleek.numcodecs import Sleek as Codec
     from sleek.zarr import Sleek as Serializer
 
-    ours = {"compressors": Codec(**request)} if version == 2 else {"serializer": Serializer(**request), "compressors": None}
+    ours = {"compressors": Codec.from_config(request)} if version == 2 else {
+        "serializer": Serializer.from_dict({"configuration": request}), "compressors": None,
+    }  # fmt: skip
     return zarr.create_array(str(path), zarr_format=version, **ours, **more)
 
 

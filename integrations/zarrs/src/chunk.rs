@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use sleek::{Bound, DType, Dims, Error, Kind, MissingValue, MissingValues, Params};
+use sleek::{DType, Dims, Error, Kind, MissingValue, MissingValues, Params};
 use zarrs::array::{CodecError, DataType, FillValue};
 use zarrs::plugin::{ExtensionName, ZarrVersion};
 
@@ -59,10 +59,9 @@ impl Chunk {
     pub fn params(&self, request: &Params, fill_value: &FillValue) -> sleek::Result<Params> {
         let find_fill = request.find_fill.or(Some(true));
         let mut params = Params { dtype: self.dtype, big_endian: BIG_ENDIAN, find_fill, ..request.clone() };
-        let zfp_has = matches!(params.bound, Bound::Rate(_) | Bound::Precision(_))
-            && matches!(self.dtype, DType::I32 | DType::I64);
+        let zfp_has = params.integers && matches!(self.dtype, DType::I32 | DType::I64);
         if !(self.dtype.is_float() || zfp_has) {
-            // What can have no bound keeps every bit, and with it any.
+            // What can have no bound keeps every bit, and with it any; a rate is for integers if the request says so.
             let profile = request.profile;
             params = Params { big_endian: BIG_ENDIAN, profile, ..Params::new(self.dtype) };
         }

@@ -107,6 +107,19 @@ fn fill_values_come_back_and_do_not_count_for_the_range() -> Outcome {
 }
 
 #[test]
+fn a_rate_is_for_integers_where_the_request_says_so() -> Outcome {
+    let values: Vec<i64> = (0..7000).map(|i| i * 7919 % 1_000_003).collect();
+    for (words, is_exact) in [("rate=8,codec=zfp", true), ("rate=8,codec=zfp,integers", false)] {
+        let configured = metadata("int64", json!(0), json!({"request": words}));
+        let array = Array::new_with_metadata(Arc::new(MemoryStore::new()), "/", configured)?;
+        array.store_array_subset(&array.subset_all(), values.as_slice())?;
+        let restored: Vec<i64> = array.retrieve_array_subset(&array.subset_all())?;
+        assert_eq!(restored == values, is_exact, "{words}");
+    }
+    Ok(())
+}
+
+#[test]
 fn configurations_come_back() {
     for words in [
         "lossless",
@@ -116,6 +129,7 @@ fn configurations_come_back() {
         "abs=1,fill=-9999",
         "abs=1e0,fill=-9.999e3,fill=0x7fc00000",
         "rate=8,codec=zfp",
+        "rate=8,codec=zfp,integers",
     ] {
         let codec = Sleek::new(words).expect(words);
         let options = CodecMetadataOptions::default();

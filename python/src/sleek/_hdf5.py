@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._attributes import with_declared
 from ._library import SleekError, lib
-from ._params import F32, INVALID_ARGUMENT, in_words, params, refuse_if_wrong
+from ._params import F32, INVALID_ARGUMENT, asks_for_integers, in_words, params, refuse_if_wrong
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,7 +53,7 @@ def h5(request: str | None = None, /, *, variable: Any = None, **asked: Unpack[A
         return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
     flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.find_fill < 0 else 0) | p.codec << 16
     # The library's parameters are for one array, whose type is known: they do not have this word.
-    flags |= _INTEGERS if "integers" in (word.strip() for word in words.split(",")) else 0
+    flags |= _INTEGERS if asks_for_integers(words) else 0
     numbers = [p.bound] + [p.range] * bool(p.range) + [p.fill_value] * bool(p.has_fill_value)
     low, high, *more = struct.unpack(f"<{2 * len(numbers)}I", struct.pack(f"<{len(numbers)}d", *numbers))
     return {"compression": FILTER_ID, "compression_opts": (_VERSION, p.mode, low, high, flags, *more)}

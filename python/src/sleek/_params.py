@@ -101,6 +101,11 @@ def number(name: str, value: Any, down: bool = False) -> str:
     return repr(x).removesuffix(".0")
 
 
+def asks_for_integers(words: str) -> bool:
+    """Whether a request in words is for integers too, which only those of a rate or a precision can be."""
+    return "integers" in (word.strip() for word in words.split(","))
+
+
 def natural(name: str, value: Any, most: int) -> int:
     """A number from 0 to `most`, which C takes as an integer of so many bits."""
     whole = operator.index(value)
@@ -177,8 +182,8 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
     if isinstance(chunk, np.ndarray):
         searching(p)
     p.dtype, p.big_endian = element(kind)
-    if not floats and not (MODES[p.mode] in ("rate", "precision") and kind.name in ("int32", "int64")):
-        # Integers can have no bound; every bit keeps any.
+    if not floats and not (kind.name in ("int32", "int64") and asks_for_integers(request.get("request", ""))):
+        # Integers can have no bound; every bit keeps any, and a rate or a precision is for them where the request says so.
         p.mode, p.bound, p.range, p.codec, p.has_fill_value, p.missing_count = 0, 0.0, 0.0, 0, 0, 0
         return p
     marks = [p.fill_value] if p.has_fill_value else []

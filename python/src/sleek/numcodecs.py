@@ -29,7 +29,8 @@ class Sleek(Codec):  # type: ignore[misc]
     Zarr does not tell the fill value of the array: name it as `fill`, then it comes back as it was. ``noa`` without `range` takes the
     value range of each chunk, in which zeros and what is equal to the chunk's last element, which the rim of a chunk at the edge
     holds, do not count; it spends up to two bits for each value more than with a given range, so that chunks can be written
-    again. Integers are kept losslessly under any bound. A Zarr array of floats with filters in front takes no bound.
+    again. Integers are kept losslessly under any bound, and under a rate or precision unless the request says ``integers``. A Zarr
+    array of floats with filters in front takes no bound.
 
     >>> import numpy as np
     >>> from sleek.numcodecs import Sleek

@@ -18,8 +18,8 @@ from ._params import DTYPES, MODES, arguments, in_words, requested
 from ._library import SleekError
 from ._place import on_gpu
 
-_NOT_SLEEK = 6
-"""The status of sleek.h for what is no stream."""
+# Statuses of sleek.h: what is no stream, and what is a wrong one.
+_NOT_SLEEK, _CORRUPT = 6, 9
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,8 +35,8 @@ class Sleek(ArrayBytesCodec):
 
     The array's fill value, if it is not 0, marks missing values and comes back as it was. ``noa`` without `range` takes the value
     range of each chunk, in which neither the fill value nor zeros count, and spends up to two bits for each value more than
-    with a given range, so that chunks can be written again. Integers are kept losslessly under any bound. Chunks in zarr's buffers of GPU
-    memory are compressed and restored there.
+    with a given range, so that chunks can be written again. Integers are kept losslessly under any bound, and under a rate or
+    precision unless the request says ``integers``. Chunks in zarr's buffers of GPU memory are compressed and restored there.
 
     >>> import numpy as np, zarr
     >>> from sleek.zarr import Sleek
@@ -94,9 +94,11 @@ class Sleek(ArrayBytesCodec):
                 await asyncio.to_thread(decompress, stream, out=restored.as_ndarray_like())
                 return restored
         array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
-        # Bytes stand for elements that are no numbers.
-        array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.reshape(-1).view(_little(kind))).reshape(chunk_spec.shape)
-        return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
+        if array.dtype == np.uint8 and kind.name not in DTYPES:
+            array = array.reshape(-1).view(_little(kind))
+        elif array.dtype.newbyteorder("=") != kind.newbyteorder("="):
+            raise SleekError(f"the stream has elements of type {array.dtype}, the array of type {kind}", _CORRUPT)
+        return chunk_spec.prototype.nd_buffer.from_numpy_array(array.reshape(chunk_spec.shape))
 
 
 @dataclass(frozen=True)
