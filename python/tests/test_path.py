@@ -124,6 +124,30 @@ def test_what_is_in_the_variable_stays_in_front(tmp_path):
     assert folders(path="")[0] == sleek.PLUGIN_PATH
 
 
+def test_finders_that_raise_are_passed_over():
+    before = """
+import sys
+class Finder:
+    def find_spec(self, name, *more):
+        if name in ("netCDF4", "hdf5plugin"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Finder())
+"""
+    assert folders(path="/first", before=before) == ["/first", sleek.PLUGIN_PATH]
+
+
+def test_any_name_may_be_mapped(tmp_path):
+    """A file of the process whose name is no UTF-8."""
+    before = f"""
+import mmap, os
+with open({os.fsencode(tmp_path)!r} + b"/m\\xe9t\\xe9o", "wb+") as f:
+    f.write(bytes(100))
+    f.flush()
+    kept = mmap.mmap(f.fileno(), 0)
+"""
+    assert sleek.PLUGIN_PATH in folders(before=before)
+
+
 def test_folders_of_wheels_and_of_hdf5_itself(tmp_path):
     for package in "netCDF4", "hdf5plugin":
         (tmp_path / package / "plugins").mkdir(parents=True)

@@ -7,6 +7,7 @@ import os
 import re
 import struct
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ._attributes import with_declared
@@ -102,9 +103,10 @@ def register() -> list[str]:
 
 def _libraries() -> list[str]:
     """The libraries of the process that are called after HDF5, those with the shortest names first."""
-    with open("/proc/self/maps") as maps:
-        paths = {line.split(maxsplit=5)[5].rstrip("\n") for line in maps if "/" in line}
-    named = [path for path in paths if re.search(r"/libhdf5[^/]*\.so[^/]*$", path)]
+    paths: set[bytes] = set()
+    with suppress(OSError), open("/proc/self/maps", "rb") as maps:
+        paths.update(line.split(maxsplit=5)[5].rstrip(b"\n") for line in maps if b"/" in line)
+    named = [os.fsdecode(path) for path in paths if re.search(rb"/libhdf5[^/]*\.so[^/]*$", path)]
     return sorted(named, key=lambda path: (len(path), path))
 
 
