@@ -208,6 +208,23 @@ for more in ({"zlib": True}, {"fletcher32": True}, {"compression": "zlib"}):
     assert done.returncode == 0, done.stderr
 
 
+def test_files_of_the_classic_model_are_refused(tmp_path):
+    done = run(
+        """
+with netCDF4.Dataset(sys.argv[2], "w", format="NETCDF4_CLASSIC") as file:
+    file.createDimension("x", 1000)
+    try:
+        sleek.nc_def_var_filter(file.createVariable("a", "f4", ("x",)), abs=1e-3)
+    except sleek.SleekError as e:
+        assert "NETCDF4_CLASSIC" in str(e) and "format='NETCDF4'" in str(e), e
+    else:
+        raise AssertionError
+""",
+        tmp_path / "a.nc",
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_values_stay_in_the_valid_range(tmp_path):
     done = run(
         """

@@ -23,7 +23,7 @@ _OTHERS = ("zlib", "szip", "zstd", "bzip2", "blosc", "fletcher32")
 def nc_def_var_filter(variable: Any, request: str | None = None, /, **asked: Unpack[Asked]) -> None:
     """Makes a variable of netCDF4 use the filter, before anything is written to it; the arguments are those of `h5`.
 
-    It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which sleek must be imported
+    It may be of a netCDF-4 file (not of its model NETCDF4_CLASSIC), or of a Zarr store that netCDF writes (NCZarr), for which sleek must be imported
     before netCDF4, or HDF5_PLUGIN_PATH name ``sleek.PLUGIN_PATH``. What the attributes ``_FillValue`` and ``missing_value`` of the variable name by
     now are missing values, unless `fill` names some, or is False for none. Values inside of its ``valid_range``, or of ``valid_min`` and
     ``valid_max``, stay inside.
@@ -41,6 +41,12 @@ def nc_def_var_filter(variable: Any, request: str | None = None, /, **asked: Unp
 
     if not isinstance(variable, netCDF4.Variable):
         raise TypeError(f"a variable of netCDF4 is needed, not {type(variable).__name__}")
+    if variable.group().data_model == "NETCDF4_CLASSIC":
+        raise SleekError(
+            f"{variable.name!r} is of a file of NETCDF4_CLASSIC, to whose variables netCDF adds no filter: "
+            "make the file with format='NETCDF4', or compress it afterwards with sleek repack",
+            INVALID_ARGUMENT,
+        )
     words = h5(request, variable=variable, **asked)["compression_opts"]
     others = [name for name, on in (variable.filters() or {}).items() if on and name in _OTHERS]
     is_float = getattr(variable.dtype, "kind", "") == "f"
