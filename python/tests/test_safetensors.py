@@ -34,7 +34,7 @@ def test_what_is_saved_is_loaded(tmp_path, profile):
     loaded = safetensors.load(path)
     assert set(loaded) == set(made) and list(tmp_path.iterdir()) == [path]
     for name, tensor in made.items():
-        one = safetensors.load(path, [name])[name]
+        one = safetensors.load(path, name if name == "scalar" else [name])[name]
         for found in (one, loaded[name]):
             assert found.dtype == tensor.dtype and found.shape == np.shape(tensor), name
             assert found.tobytes() == np.asarray(tensor).tobytes(), name
@@ -80,6 +80,10 @@ def test_damage_is_refused(tmp_path):
     path, bad = tmp_path / "model.slk", tmp_path / "bad.slk"
     safetensors.save({"a": np.arange(5000.0), "b": np.ones(3000, "i2")}, path)
     good = path.read_bytes()
+    bad.write_bytes(good + b"x")
+    for names in None, "a":
+        with pytest.raises(sleek.SleekError, match="something follows"):
+            safetensors.load(bad, names)
     for length in range(1, len(good), len(good) // 30):
         bad.write_bytes(good[:length])
         with pytest.raises(sleek.SleekError):

@@ -56,20 +56,19 @@ KINDS = {
 FLOATS = ("F64", "F32", "F16", "BF16")
 
 
-def load(path: str | os.PathLike[str], names: Iterable[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
-    """The tensors of a compressed file, or those that are named, which alone are read.
+def load(path: str | os.PathLike[str], names: str | Iterable[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
+    """The tensors of a compressed file, or the one or those that are named, which alone are read.
 
     BF16 and F8 need the package ml_dtypes. Tensors of types that numpy has no name for come as their bytes.
     """
     with _mapped(path) as data:
         head, at = _head(path, data)
         entries = _entries(head)
-        wanted = {name for name, _ in entries} if names is None else set(names)
+        wanted = {name for name, _ in entries} if names is None else {names} if isinstance(names, str) else set(names)
         if missing := wanted - {name for name, _ in entries}:
             raise KeyError(f"{path} has no tensors {sorted(missing)}; it has {sorted(name for name, _ in entries)[:10]}")
         tensors = {}
-        for name, entry in entries:
-            streams, at = _streams(path, data, at, entry)
+        for name, entry, streams in _tensors(path, data, at, entries):
             if name in wanted:
                 tensors[name] = _array(_raw(path, data, streams, name, entry), entry)
         return tensors
@@ -80,11 +79,8 @@ def unpack(path: str | os.PathLike[str], model: str | os.PathLike[str]) -> None:
     with _mapped(path) as data, replacing(model) as new, open(new, "wb") as file:
         head, at = _head(path, data)
         file.write(head)
-        for name, entry in _entries(head):
-            streams, at = _streams(path, data, at, entry)
+        for name, entry, streams in _tensors(path, data, at, _entries(head)):
             file.write(_raw(path, data, streams, name, entry))
-        if at != len(data):
-            raise _corrupt(path, f"something follows the last of its tensors, at byte {at}")
 
 
 def pack(
@@ -189,6 +185,17 @@ def _entries(head: bytes) -> list[tuple[str, dict[str, Any]]]:
     header = json.loads(head[8:])
     header.pop("__metadata__", None)
     return sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0]))
+
+
+def _tensors(
+    path: Any, data: mmap.mmap, at: int, entries: list[tuple[str, dict[str, Any]]]
+) -> Iterator[tuple[str, dict[str, Any], list[slice]]]:
+    """The tensors with their streams, which begin at a place; raises if something follows the last."""
+    for name, entry in entries:
+        streams, at = _streams(path, data, at, entry)
+        yield name, entry, streams
+    if at != len(data):
+        raise _corrupt(path, f"something follows the last of its tensors, at byte {at}")
 
 
 def _raw(path: Any, data: mmap.mmap, streams: list[slice], name: str, entry: dict[str, Any]) -> bytes:
