@@ -1,6 +1,8 @@
 """numpy arrays in memory."""
 
+import array
 import contextlib
+import mmap
 import pickle
 from decimal import Decimal
 from fractions import Fraction
@@ -59,6 +61,21 @@ def test_bfloat16():
     a = field("f4").astype(ml_dtypes.bfloat16)
     assert same_bits(a, sleek.decompress(sleek.compress(a, lossless=True)))
     assert 0 < worst(a, sleek.decompress(sleek.compress(a, abs=8))) <= 8
+
+
+def test_outputs_of_bytes():
+    """The filled part of what has bytes in one dimension, and of any buffer that is no array."""
+    a = np.arange(500, dtype="i4")
+    stream, room = sleek.compress(a, lossless=True), sleek.compress_bound(a, lossless=True)
+    for out in (
+        np.zeros(room, "u1"), np.zeros(room, "i1"), bytearray(room), memoryview(bytearray(4 * room)).cast("i"), memoryview(bytearray(4 * room)).cast("B", (4, room)),
+        array.array("B", bytes(room)), array.array("d", bytes(8 * room)), mmap.mmap(-1, room),
+    ):  # fmt: skip
+        part = sleek.compress(a, lossless=True, out=out)
+        assert bytes(part) == stream and np.shares_memory(np.frombuffer(part, "u1"), np.frombuffer(out, "u1"))
+    for wrong in np.zeros((room, 1), "u1"), np.zeros((2, room), "u1"), np.zeros(room, "i4"), np.array(0, "u1"):
+        with pytest.raises(ValueError, match="bytes in one dimension are needed"):
+            sleek.compress(a, lossless=True, out=wrong)
 
 
 @pytest.mark.parametrize("dtype", ["c8", "c16", ">c8"])

@@ -145,8 +145,8 @@ def compress_with(p: Params, source: Place, out: Any = None, stream: int | None 
     written = ctypes.c_size_t()
     room = np.empty(capacity(p, source.size), "u1") if out is None else out
     to = of_output(room, _stream.first(stream, source.stream))
-    if to.itemsize != 1:
-        raise ValueError(f"out has elements of {to.itemsize} bytes; a buffer of bytes is needed")
+    if to.itemsize != 1 or len(to.shape) != 1:
+        raise ValueError(f"out has the shape {to.shape}, of elements of {to.itemsize} bytes; bytes in one dimension are needed")
     work = _stream.first(stream, source.stream, to.stream)
     check(lib.sleek_compress(ctypes.byref(p), source.address, source.size, to.address, to.nbytes, ctypes.byref(written), work))
     return room[: written.value].tobytes() if out is None else part(out, written.value)

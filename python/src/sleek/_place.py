@@ -98,8 +98,8 @@ def of_output(array: Any, stream: int | None) -> Place:
 
 
 def part(array: Any, count: int) -> Any:
-    """The first bytes of a buffer, without a copy."""
-    return memoryview(array)[:count] if isinstance(array, bytearray) else array[:count]
+    """The first bytes of an array of bytes or of a buffer, without a copy."""
+    return array[:count] if on_gpu(array) or hasattr(array, "__array__") else memoryview(array).cast("B")[:count]
 
 
 def _by_name(array: Any, stream: int) -> Place | None:
