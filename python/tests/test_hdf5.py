@@ -249,6 +249,13 @@ def test_a_dataset_of_xarray(tmp_path, field):
         with xarray.open_dataset(tmp_path / "f.nc", engine="netcdf4") as back:
             sleek.to_netcdf(back, tmp_path / "third.nc", lossless=True)
         assert filters_of(tmp_path / "third.nc") == filters_of(tmp_path / "f.nc")
+    # A coordinate alone; and a path there must be.
+    level = xarray.DataArray(field[0], dims="x", coords={"x": field[0]}, name="x")["x"]
+    sleek.to_netcdf(level, tmp_path / "level.nc", abs=1e-3)
+    with xarray.open_dataset(tmp_path / "level.nc", engine="h5netcdf") as back:
+        assert np.array_equal(back["x"], level) and worst(level, back["data"]) <= 1e-3
+    with pytest.raises(TypeError, match="path is None"):
+        sleek.to_netcdf(data, None, abs=1e-3)
     # Packed floats keep what is stored, however they are said to be packed.
     scaled = xarray.Dataset({"p": (("y", "x"), 1e5 * field), "q": (("y", "x"), 1e5 * field)})
     scaled["p"].encoding = {"scale_factor": 1000.0}

@@ -32,7 +32,8 @@ _ONE_CHUNK = (64,)
 def ranges(stream: Any) -> np.ndarray[Any, Any]:
     """What each chunk of a stream holds: an array of records with the fields
 
-    - ``least`` and ``most``: the smallest and the largest number that comes back, infinities among them,
+    - ``least`` and ``most``: the smallest and the largest number that comes back, infinities among them (of integers beyond 2^53 the
+      nearest f8 below and above),
     - ``sum``, rounded on the way, and ``count`` of all numbers,
     - ``missing`` values of the stream, and ``nan``, how many others are NaN.
 

@@ -38,9 +38,11 @@ def to_netcdf(
     if type(dataset).__name__ == "DataTree":
         raise TypeError("a DataTree has several datasets: save each with group=..., the first with mode='w' and the others with mode='a'")
     if not hasattr(dataset, "data_vars"):
-        dataset = dataset.to_dataset(name=dataset.name or "data")
+        dataset = dataset.to_dataset(name="data" if dataset.name in (None, *dataset.dims, *dataset.coords) else dataset.name)
     if not options.get("compute", True):
         raise TypeError("compute=False is an option of data.to_netcdf alone; here the file is whole at the return")
+    if path is None:
+        raise TypeError("path is None; the path of a file is needed, or a file")
     dataset = dataset.copy()
     path = os.fsdecode(path) if isinstance(path, bytes) else path
     _refuse_filled(dataset, path, options)
