@@ -128,14 +128,17 @@ pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     }
     check_dtype(codec, params.dtype)?;
     let can = codec.capabilities();
-    if !can.modes.contains(&params.bound.mode()) {
+    let mode = params.bound.mode();
+    if !can.modes.contains(&mode) {
         let names: Vec<_> = can.modes.iter().map(|m| m.name()).collect();
+        let others = REGISTRY.iter().filter(|c| c.capabilities().modes.contains(&mode)).map(|c| c.name());
         return fail!(
             InvalidArgument,
-            "codec {} has the modes {}; {} was asked for",
+            "codec {} has the modes {}; {} was asked for, which codec {} has",
             codec.name(),
             names.join(", "),
-            params.bound.mode().name()
+            mode.name(),
+            others.collect::<Vec<_>>().join(" or ")
         );
     }
     Ok(codec)

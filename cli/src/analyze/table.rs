@@ -18,7 +18,7 @@ const HEAD: &str = "  ratio    small max error RMS error  PSNR";
 /// What they are.
 const LEGEND: &str = "small: ratio of profile small; PSNR in dB";
 /// What to do where no bound is advised. The figure is one that every field has.
-const NEXT: &str = "Next: choose one from the table by what the data is for, or by a figure: sleek repack --psnr 80.";
+const NEXT: &str = "Next: choose one from the table by what the data is for, or by a figure, such as --psnr 80.";
 
 pub fn print(analysis: &Analysis) {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);

@@ -210,7 +210,7 @@ def fields_without_digits():
     noisy = advice(smooth() + 1e-3 * rng.normal(size=COUNT), "f8")
     none(noisy, "advised: the values have no last digit in common, from which one would follow. Next: choose")
     assert noisy["seen"] == []
-    none(advice(smooth(), "f4"), "a figure: sleek repack --psnr 80.")
+    none(advice(smooth(), "f4"), "a figure, such as --psnr 80.")
     sleek("compress -q --psnr 80 field.f32")
     table = sleek("analyze field.f32 --dims 200,300")
     has(table, "No bound is advised: ", "small: ratio of profile small", "  sleek compress --dtype f32 --lossless field.f32 field.f32.sleek")
