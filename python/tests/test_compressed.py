@@ -139,6 +139,13 @@ def test_masks_are_refused():
     a[...] = np.ma.arange(5.0)
 
 
+def test_its_shape_and_type_stay():
+    a = sleek.CompressedArray((4, 6), "f8", rate=16)
+    for name, other in (("shape", (24, 9)), ("dtype", np.dtype("f4"))):
+        with pytest.raises(AttributeError):
+            setattr(a, name, other)
+
+
 def test_it_is_no_output():
     """numpy gets a copy of it, which would be filled in its place."""
     a = sleek.CompressedArray(1000, "f4", rate=16)

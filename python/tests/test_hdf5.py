@@ -429,6 +429,16 @@ def test_limits_in_a_wider_type(tmp_path, profile):
     assert 0.02 < worst(x, back) <= 0.05
 
 
+@pytest.mark.parametrize("asked", [{"abs": 0}, {"rel": 0}, {"noa": 0, "range": 5}, {"abs": 0, "fill": -9999}])
+def test_a_bound_of_nothing_is_lossless(tmp_path, asked):
+    x = np.random.default_rng(1).normal(size=1000)
+    x[3] = -9999
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=x, chunks=True, **sleek.h5(**asked))
+    with h5py.File(tmp_path / "f.h5") as f:
+        assert f["t"][:].tobytes() == x.tobytes()
+
+
 def test_limits_in_words():
     assert sleek.h5("abs=1e-3,limits=0:1")["compression_opts"][0] == 2
     # What is no float has no bound, and a variable without limits asks for none.

@@ -49,8 +49,8 @@ class CompressedArray:
 
     def __init__(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike = "f8", *, rate: float, cache_bytes: int = 0) -> None:
         sides = shape if isinstance(shape, Iterable) else (shape,)
-        self.shape: tuple[int, ...] = tuple(natural("a length of shape", n, SIZE) for n in sides)
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self._shape: tuple[int, ...] = tuple(natural("a length of shape", n, SIZE) for n in sides)
+        self._dtype: np.dtype[Any] = np.dtype(dtype)
         p = Params()
         check(lib.sleek_params_init(ctypes.byref(p)))
         p.dtype, p.big_endian = element(self.dtype)
@@ -63,6 +63,14 @@ class CompressedArray:
     @property
     def _handle(self) -> Any:
         return self._owner[()]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
 
     @property
     def ndim(self) -> int:

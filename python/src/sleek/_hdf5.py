@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._attributes import with_declared
 from ._library import SleekError, lib
-from ._params import F32, INVALID_ARGUMENT, asks_for_integers, in_words, params, refuse_if_wrong
+from ._params import F32, INVALID_ARGUMENT, MODES, asks_for_integers, in_words, params, refuse_if_wrong
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,9 +55,11 @@ def h5(request: str | None = None, /, *, variable: Any = None, **asked: Unpack[A
     flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | (_NO_FILL if p.find_fill < 0 else 0) | p.codec << 16
     # The library's parameters are for one array, whose type is known: they do not have this word.
     flags |= _INTEGERS if asks_for_integers(words) else 0
+    # The filter takes no bound of 0, which forgotten words would be.
+    mode = p.mode if p.bound else MODES.index("lossless")
     numbers = [p.bound] + [p.range] * bool(p.range) + [p.fill_value] * bool(p.has_fill_value)
     low, high, *more = struct.unpack(f"<{2 * len(numbers)}I", struct.pack(f"<{len(numbers)}d", *numbers))
-    return {"compression": FILTER_ID, "compression_opts": (_VERSION, p.mode, low, high, flags, *more)}
+    return {"compression": FILTER_ID, "compression_opts": (_VERSION, mode, low, high, flags, *more)}
 
 
 def is_limits(item: str) -> bool:
