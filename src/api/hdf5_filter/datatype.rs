@@ -88,6 +88,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
             None => (bytes, "compounds"),
         },
         7 => (bytes, "references"),
+        9 if bits & 15 == 1 => (bytes, "variable-length strings"),
         9 => (bytes, "variable-length sequences"),
         _ => (bytes, "elements of an unknown class"),
     };

@@ -119,9 +119,14 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
 #[inline(never)]
 fn encode(flags: c_uint, words: &[u32], src: &[u8], room: usize, caller: Caller) -> Result<Option<(Buffer, usize)>> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
-    let (params, codec) = &*asked(words, src.len(), options.threads, |values| refuse_unmet(flags, values, caller))?;
-    let may_decline =
-        || Ok(flags & H5Z_FLAG_OPTIONAL != 0 && may_decline(flags, Hdf5::at(caller.address())?.as_deref()));
+    let mut is_completed = false;
+    let (params, codec) = &*asked(words, src.len(), options.threads, |values| {
+        is_completed = values.element.is_some();
+        refuse_unmet(flags, values, caller)
+    })?;
+    // Where it may harm, `set_local` makes ours mandatory; for strings of any length HDF5 does not call that.
+    let is_optional = is_completed && flags & H5Z_FLAG_OPTIONAL != 0;
+    let may_decline = || Ok(is_optional && may_decline(flags, Hdf5::at(caller.address())?.as_deref()));
     chunk::stream(Request { params, codec: *codec }, src, options, may_decline, |bytes| Buffer::new(bytes.max(room)))
 }
 

@@ -8,6 +8,8 @@ use crate::error::{Result, fail};
 
 /// `H5Z_FILTER_SHUFFLE`.
 pub(crate) const SHUFFLE: c_int = 2;
+/// `H5Z_FILTER_FLETCHER32`.
+pub const FLETCHER32: c_int = 3;
 /// Of its registered filters one cuts floats.
 const BLOSC2: c_int = 32026;
 /// The word of Blosc2 that says what it does before it compresses; up to this number nothing is lost.
@@ -17,7 +19,7 @@ const BLOSC2_FILTER: (usize, c_uint) = (5, 3);
 const LOSSLESS: [(c_int, &str); 12] = [
     (1, "deflate"),
     (SHUFFLE, "shuffle"),
-    (3, "fletcher32"),
+    (FLETCHER32, "fletcher32"),
     (305, "LZO"),
     (307, "bzip2"),
     (32000, "LZF"),

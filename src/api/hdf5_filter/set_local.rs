@@ -1,6 +1,6 @@
 //! The call-back `set_local`, which HDF5 calls when a dataset is made.
 
-use super::abi::{Herr, Hid};
+use super::abi::{H5Z_FLAG_OPTIONAL, Herr, Hid};
 use super::caller::Caller;
 use super::cd_values::{CdValues, FILTER_ID, StoredElement};
 use super::dataset::{Creation, Pipeline};
@@ -58,7 +58,11 @@ fn complete(creation: &Creation) -> Result<()> {
     let shuffled = stored.dtype == DType::U8 && behind.iter().any(|other| other.id == neighbours::SHUFFLE);
     let at = Place { preceded: preceded || shuffle.is_some() && moved.is_none(), resized: resized || shuffled };
     let words = completed(&ours.words, &stored, at, creation.chunk()?, creation.fills(&stored)?)?;
-    creation.set_words(ours.flags, &words)?;
+    // HDF5 does not note that a chunk written again passed other filters than before where its length stays. Beside a
+    // filter that changes lengths, what ours declined may get as long as a stream: so there it declines nothing.
+    let keeps_lengths = |id| id == neighbours::SHUFFLE || id == neighbours::FLETCHER32;
+    let is_mandatory = resized || behind.iter().any(|other| !keeps_lengths(other.id));
+    creation.set_words(if is_mandatory { ours.flags & !H5Z_FLAG_OPTIONAL } else { ours.flags }, &words)?;
     moved.map_or(Ok(()), |shuffle| creation.move_shuffle(shuffle, &behind))
 }
 
