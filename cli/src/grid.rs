@@ -55,6 +55,20 @@ pub fn of_stream(
     Ok(bytes)
 }
 
+/// The bytes of a box that lies at a place in a larger one, of elements of so many bytes.
+pub fn cut_out(bytes: &[u8], whole: &[u64], at: &[u64], count: &[u64], size: usize) -> Vec<u8> {
+    let (row, places) = rows(whole, at, count);
+    places.flat_map(|at| &bytes[at as usize * size..][..row as usize * size]).copied().collect()
+}
+
+/// Puts them back there.
+pub fn put_in(bytes: &mut [u8], whole: &[u64], at: &[u64], count: &[u64], size: usize, some: &[u8]) {
+    let (row, places) = rows(whole, at, count);
+    for (data, at) in some.chunks((row as usize * size).max(1)).zip(places) {
+        bytes[at as usize * size..][..data.len()].copy_from_slice(data);
+    }
+}
+
 /// The rows of a box that lies at a place in a larger one: elements of each, and where they begin in the larger box.
 pub fn rows(whole: &[u64], at: &[u64], count: &[u64]) -> (u64, impl Iterator<Item = u64>) {
     // Dimensions that the box has wholly make its rows longer.
@@ -75,7 +89,7 @@ pub fn rows(whole: &[u64], at: &[u64], count: &[u64]) -> (u64, impl Iterator<Ite
 }
 
 /// Keeps every 2^`level`-th element along the last three dimensions of a box, which leaves these lengths.
-fn thin(bytes: &mut Vec<u8>, fine: &[u64], lens: &[u64], level: u32, size: usize) {
+pub fn thin(bytes: &mut Vec<u8>, fine: &[u64], lens: &[u64], level: u32, size: usize) {
     if level == 0 {
         return;
     }

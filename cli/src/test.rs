@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader, SUFFIX};
-use crate::hdf5::filters::pipeline;
 use crate::hdf5::object::{Contents, Object, ObjectKind};
-use crate::hdf5::parallel::is_chunk_whole;
-use crate::hdf5::{Hdf5, Id, LibraryArg, Unread, dataset::Field, is_called_so, is_hdf5};
-use crate::io::{Block, Input, OUT_OF_MEMORY, all_below, say};
+use crate::hdf5::{
+    Hdf5, Id, LibraryArg, Unread,
+    dataset::{Block, Field},
+    is_called_so, is_hdf5,
+};
+use crate::io::{self, Input, OUT_OF_MEMORY, all_below, say};
 use crate::{ERROR, Outcome};
 use sleek::container::constants::MAGIC;
 
@@ -56,6 +58,10 @@ impl Findings {
             true => self.untested = Some(why),
             false => self.damage.push(why),
         }
+    }
+
+    fn add_chunk(&mut self, field: &Field, chunk: &Block, why: &str) {
+        self.add(format!("{}, chunk at {:?}: {why}", field.name, chunk.start));
     }
 }
 
@@ -145,7 +151,7 @@ fn test(path: &Path, args: &Args, findings: &mut Findings) -> Result<(), String>
 fn streams(input: Input, whole: &mut usize) -> Result<(), String> {
     let prefix = format!("{}: ", input.name);
     let mut reader = FrameReader::new(input);
-    let (mut frame, mut room, mut at) = (Block::default(), Block::default(), 0);
+    let (mut frame, mut room, mut at) = (io::Block::default(), io::Block::default(), 0);
     while reader.next(&mut frame).map_err(|e| e.strip_prefix(&prefix).unwrap_or(&e).to_owned())? {
         let pieces = frames::pieces(&frames::header(&frame)?);
         let restored = pieces.into_iter().try_for_each(|piece| piece.restore(&frame, &mut room));
@@ -193,21 +199,8 @@ fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Resu
         findings.others.push(format!("{}: {why}", object.name()));
         return Ok(());
     };
-    let (filters, chunks) = (pipeline(&field.properties)?, field.blocks_in_chunks()?);
-    let (mut tested, before) = (0, findings.damage.len());
-    for chunk in &chunks {
-        let stored = field.chunk(chunk);
-        let read = stored.as_ref().map_err(String::clone).map(drop);
-        let whole = match field.dataset.hdf5.forgive(stored) {
-            Some(stored) => stored.and_then(|stored| is_chunk_whole(&filters, stored.bytes, stored.skipped)),
-            None => Some(read),
-        };
-        tested += usize::from(whole.is_some());
-        if let Some(Err(damage)) = whole {
-            findings.add(format!("{}, chunk at {:?}: {damage}", field.name, chunk.start));
-        }
-    }
-    let chunks = chunks.len();
+    let before = findings.damage.len();
+    let (tested, chunks) = field.test_chunks(|chunk, damage| findings.add_chunk(&field, chunk, &damage))?;
     match (tested, findings.damage.len() == before) {
         (0, _) => findings.others.push(format!("{}: {why}", field.name)),
         (n, true) => {
@@ -220,16 +213,18 @@ fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Resu
 }
 
 fn dataset(field: &Field, findings: &mut Findings) -> Result<(), String> {
-    let hdf5 = field.dataset.hdf5;
-    let (mut bytes, before) = (Vec::new(), findings.damage.len());
-    for block in field.blocks_in_chunks()? {
-        let read = field.read_into(&block, &mut bytes);
-        if let Err(damage) = &read {
-            let damage = damage.strip_prefix(&format!("{}: ", field.name)).unwrap_or(damage);
-            findings.add(format!("{}, chunk at {:?}: {damage}", field.name, block.start));
-        }
-        hdf5.forgive(read);
-    }
+    let before = findings.damage.len();
+    field.each_chunk_or_why(
+        &field.blocks_in_chunks()?,
+        |_, _| Ok(()),
+        |chunk, read| {
+            if let Err(damage) = &read {
+                findings.add_chunk(field, chunk, damage);
+            }
+            field.dataset.hdf5.forgive(read);
+            Ok(())
+        },
+    )?;
     findings.whole += usize::from(findings.damage.len() == before);
     Ok(())
 }

@@ -137,14 +137,13 @@ impl Sample {
         let mut sample = Sample::empty(name, dtype, big_endian, fill, missing, count);
         sample.place = Some((file.to_path_buf(), field.name.clone()));
         let mut progress = Progress::new("reading", Some(field.bytes()), quiet);
-        let mut data = Vec::new();
         sample.gather(blocks.len() as u64, wanted / largest, |take| {
-            blocks.iter().try_for_each(|block| {
-                field.read_into(block, &mut data)?;
+            let see = |block: &crate::hdf5::dataset::Block, data: Vec<u8>| {
                 take(&data, Dims::new(&block.count).unwrap_or(Dims::NONE));
                 progress.add(data.len() as u64);
                 Ok(())
-            })
+            };
+            field.each_chunk(&blocks, |_, bytes| Ok(bytes), see)
         })?;
         Ok(sample)
     }

@@ -1,11 +1,15 @@
 //! Every so many-th element of a dataset, chunk by chunk: of a chunk that is a stream of ours no more is decoded than
 //! that takes.
 
+use sleek::hdf5::bytes_of_chunk;
+
 use super::abi::DEFAULT;
-use super::dataset::{Block, Field, cut};
+use super::chunk::Chunk;
+use super::dataset::{Block, Field};
 use super::filters::pipeline;
+use super::parallel::Decoder;
 use super::{h5, h5_id};
-use crate::grid::{of_stream, off_grid, on_grid};
+use crate::grid::{cut_out, of_stream, off_grid, on_grid, thin};
 use crate::io::zeroed;
 use crate::pipeline::in_order;
 
@@ -13,32 +17,20 @@ use crate::pipeline::in_order;
 enum Reading {
     Elements(Vec<u8>),
     Stream(Vec<u8>),
-}
-
-/// Where a box ends.
-fn ends(block: &Block) -> Vec<u64> {
-    block.start.iter().zip(&block.count).map(|(at, len)| at + len).collect()
+    Stored(Chunk),
 }
 
 impl Field<'_> {
     /// What a box has of each chunk that is in the file, and whether some are not.
     fn parts(&self, whole: &Block) -> Result<(Box<dyn Iterator<Item = Block>>, bool), String> {
-        let (start, end) = (whole.start.clone(), ends(whole));
-        let inside = move |chunk: Block| {
-            let first: Vec<u64> = chunk.start.iter().zip(&start).map(|(a, b)| *a.max(b)).collect();
-            let past = ends(&chunk).into_iter().zip(&end).map(|(a, b)| a.min(*b));
-            let count: Vec<u64> = past.zip(&first).map(|(past, first)| past.saturating_sub(*first)).collect();
-            (!count.contains(&0)).then_some(Block { start: first, count })
-        };
+        let (of, sides) = (whole.clone(), self.chunk.clone());
+        let inside = move |chunk: Block| Some(chunk.common(&of)).filter(|common| !common.count.contains(&0));
         if let Some(chunks) = self.some_chunks()? {
             let are_all = chunks.len() as u64 == self.blocks_of_all_chunks().total();
             return Ok((Box::new(chunks.into_iter().filter_map(inside)), !are_all));
         }
-        let first: Vec<u64> = whole.start.iter().zip(&self.chunk).map(|(at, side)| at / side * side).collect();
-        let covered: Vec<u64> = ends(whole).iter().zip(&first).map(|(end, first)| end - first).collect();
-        let moved =
-            move |part: Block| Block { start: part.start.iter().zip(&first).map(|(a, b)| a + b).collect(), ..part };
-        Ok((Box::new(cut(&covered, &self.chunk).map(moved).filter_map(inside)), false))
+        let chunks = self.starts_over(whole).map(move |start| Block { start, count: sides.clone() });
+        Ok((Box::new(chunks.filter_map(inside)), false))
     }
 
     /// Takes what of a box is on the grid of a level, chunk by chunk: a box of the grid, and the bytes of its elements.
@@ -50,7 +42,11 @@ impl Field<'_> {
         fill: impl FnOnce(&[u8]) -> Result<(), String>,
         mut take: impl FnMut(&Block, Vec<u8>) -> Result<(), String>,
     ) -> Result<(), String> {
-        let is_ours = self.is_chunked && matches!(&pipeline(&self.properties)?[..], [filter] if filter.is_sleek());
+        let (decoder, filters) = (Decoder::of(self)?, pipeline(&self.properties)?);
+        let words = match &filters[..] {
+            [filter] if filter.is_sleek() && self.is_of_numbers() => Some(&filter.words),
+            _ => None,
+        };
         let on_grid = |part: &Block| {
             let (start, count) = on_grid(&part.start, &part.count, level);
             Block { start, count }
@@ -59,20 +55,32 @@ impl Field<'_> {
         let chunk_of =
             |part: &Block| -> Vec<u64> { part.start.iter().zip(&sides).map(|(at, side)| at / side * side).collect() };
         let read = |part: &Block| {
-            let stored =
-                if is_ours && self.is_of_numbers() { self.chunk(&self.block_at(&chunk_of(part)))? } else { None };
             // A stream without the chunk's dimensions has another grid.
             let has_dims = |bytes: &[u8]| sleek::inspect(bytes).is_ok_and(|info| info.dims.lens() == self.chunk);
-            match stored.filter(|stored| stored.skipped & 1 == 0 && has_dims(&stored.bytes)) {
-                Some(stored) => Ok(Reading::Stream(stored.bytes)),
-                None => self.read_on_grid(&on_grid(part), level).map(Reading::Elements),
-            }
+            let is_right = |words: &[u32], bytes: &[u8]| bytes_of_chunk(words, bytes).is_ok() && has_dims(bytes);
+            Ok(match decoder.stored(self, &self.block_at(&chunk_of(part)))? {
+                None => Reading::Elements(self.read_on_grid(&on_grid(part), level)?),
+                Some(Chunk { bytes, skipped })
+                    if skipped & 1 == 0 && words.is_some_and(|words| is_right(words, &bytes)) =>
+                {
+                    Reading::Stream(bytes)
+                }
+                Some(stored) => Reading::Stored(stored),
+            })
         };
         let work = |part: &Block, read| match read {
             Reading::Elements(bytes) => Ok(bytes),
             Reading::Stream(stream) => {
                 let Block { start, count } = on_grid(part);
                 of_stream(&stream, &chunk_of(part), (&start, &count), level, size)
+            }
+            Reading::Stored(stored) => {
+                let Block { start, count } = on_grid(part);
+                let (start, reach) = off_grid(&start, &count, level);
+                let at: Vec<u64> = start.iter().zip(&chunk_of(part)).map(|(at, first)| at - first).collect();
+                let mut bytes = cut_out(&decoder.decode(stored)?, &sides, &at, &reach, size);
+                thin(&mut bytes, &reach, &count, level, size);
+                Ok(bytes)
             }
         };
         let (parts, has_holes) = self.parts(whole)?;

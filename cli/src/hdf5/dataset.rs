@@ -7,10 +7,10 @@ use sleek::hdf5::{Stored, datatype};
 
 use super::abi;
 use super::filters::{filter_name, filters, missing_filter};
-use super::object::{Object, open_object};
+use super::object::{Object, each_type, is_variable_text, open_object};
 use super::stored::check_room;
 use super::{Id, h5, h5_id};
-use crate::io::reserve;
+use crate::io::zeroed;
 
 /// Bytes that are read or written at once, as far as whole chunks allow.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -41,6 +41,25 @@ pub struct Field<'a> {
 pub struct Block {
     pub start: Vec<u64>,
     pub count: Vec<u64>,
+}
+
+impl Block {
+    fn ends(&self) -> impl Iterator<Item = u64> {
+        self.start.iter().zip(&self.count).map(|(at, len)| at + len)
+    }
+
+    /// What two blocks have in common.
+    pub fn common(&self, other: &Block) -> Block {
+        let start: Vec<u64> = self.start.iter().zip(&other.start).map(|(a, b)| *a.max(b)).collect();
+        let ends = self.ends().zip(other.ends()).map(|(a, b)| a.min(b));
+        let count = ends.zip(&start).map(|(end, start)| end.saturating_sub(*start)).collect();
+        Block { start, count }
+    }
+
+    /// Where it begins in a block that has it.
+    pub fn place_in(&self, whole: &Block) -> Vec<u64> {
+        self.start.iter().zip(&whole.start).map(|(at, first)| at - first).collect()
+    }
 }
 
 impl<'a> Field<'a> {
@@ -165,34 +184,38 @@ impl<'a> Field<'a> {
         cut(&self.dims, &self.chunk)
     }
 
+    /// Where the chunks begin that a part has something of.
+    pub fn starts_over(&self, part: &Block) -> impl Iterator<Item = Vec<u64>> + use<> {
+        let first: Vec<u64> = part.start.iter().zip(&self.chunk).map(|(at, side)| at / side * side).collect();
+        let covered: Vec<u64> = part.ends().zip(&first).map(|(end, first)| end - first).collect();
+        cut(&covered, &self.chunk).map(move |chunk| chunk.start.iter().zip(&first).map(|(a, b)| a + b).collect())
+    }
+
     pub fn block_bytes(&self, block: &Block) -> usize {
         let bytes = block.count.iter().fold(self.size, |n, len| n.saturating_mul(*len));
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    pub fn bytes_of(&self, block: &Block) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        self.read_into(block, &mut bytes)?;
-        Ok(bytes)
+    /// Bytes of a whole chunk in the file, unless its elements refer to what lies elsewhere: those are as long as in
+    /// memory.
+    pub fn chunk_bytes(&self) -> Result<Option<usize>, String> {
+        let mut refers = false;
+        each_type(&self.file_type, &mut |part| {
+            let class = h5!(part.hdf5, H5Tget_class(part.id))?;
+            refers |= [abi::VARIABLE, abi::REFERENCE].contains(&class) || is_variable_text(part)?;
+            Ok(())
+        })?;
+        let bytes = self.chunk.iter().fold(self.size, |n, len| n.saturating_mul(*len));
+        Ok((!refers).then_some(usize::try_from(bytes).unwrap_or(usize::MAX)))
     }
 
-    /// The same in the place of what `bytes` has.
-    pub fn read_into(&self, block: &Block, bytes: &mut Vec<u8>) -> Result<(), String> {
-        let size = self.block_bytes(block);
-        reserve(bytes, size.saturating_sub(bytes.len())).map_err(|e| format!("{}: {e}", self.name))?;
-        bytes.resize(size, 0);
-        self.read(block, bytes)
-    }
-
-    /// Reads a block into `bytes`, which has its size.
-    pub fn read(&self, block: &Block, bytes: &mut [u8]) -> Result<(), String> {
-        assert_eq!(bytes.len(), self.block_bytes(block));
+    /// A block as HDF5 reads it, which does not look at the lengths of chunks that passed filters.
+    pub(super) fn bytes_of(&self, block: &Block) -> Result<Vec<u8>, String> {
+        let mut bytes = zeroed(self.block_bytes(block))?;
         let (memory, file) = self.spaces(block)?;
-        let (dataset, file_type) = (self.dataset.id, self.file_type.id);
-        let out = bytes.as_mut_ptr().cast();
-        h5!(self.dataset.hdf5, H5Dread(dataset, file_type, memory.id, file.id, abi::DEFAULT, out))
-            .map(drop)
-            .map_err(|e| format!("{}: {e}", self.name))
+        let (dataset, file_type, out) = (self.dataset.id, self.file_type.id, bytes.as_mut_ptr().cast());
+        h5!(self.dataset.hdf5, H5Dread(dataset, file_type, memory.id, file.id, abi::DEFAULT, out))?;
+        Ok(bytes)
     }
 
     /// Writes a block to a dataset of the same type and shape.

@@ -1,7 +1,7 @@
 //! Chunks at the rim of a dataset, of which only a part lies in it.
 
 use super::dataset::{Block, Field};
-use crate::grid::rows;
+use crate::grid::{cut_out, put_in};
 use crate::io::zeroed;
 
 /// What there is to know of them.
@@ -26,22 +26,17 @@ impl Rim {
         if block.count == self.shape {
             return Ok(bytes);
         }
-        let (mut chunk, size, origin) = (zeroed(self.bytes())?, self.fill.len(), vec![0; self.shape.len()]);
+        let (mut chunk, size) = (zeroed(self.bytes())?, self.fill.len());
         chunk.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&self.fill));
-        let (row, places) = rows(&self.shape, &origin, &block.count);
-        for (data, at) in bytes.chunks((row as usize * size).max(1)).zip(places) {
-            chunk[at as usize * size..][..data.len()].copy_from_slice(data);
-        }
+        put_in(&mut chunk, &self.shape, &vec![0; self.shape.len()], &block.count, size, &bytes);
         Ok(chunk)
     }
 
     /// What the rim leaves of a chunk.
     pub fn cut_out(&self, block: &Block, chunk: Vec<u8>) -> Vec<u8> {
-        if block.count == self.shape {
-            return chunk;
+        match block.count == self.shape {
+            true => chunk,
+            false => cut_out(&chunk, &self.shape, &vec![0; self.shape.len()], &block.count, self.fill.len()),
         }
-        let (size, origin) = (self.fill.len(), vec![0; self.shape.len()]);
-        let (row, places) = rows(&self.shape, &origin, &block.count);
-        places.flat_map(|at| &chunk[at as usize * size..][..row as usize * size]).copied().collect()
     }
 }

@@ -85,6 +85,7 @@ fn data(copy: &Copy, object: &Object, old: &Id, new: &Id, has_none: bool) -> Res
         return part(copy, old, new, &kind, (&space, &space));
     }
     let field = Field::of_any(copy.from, object)?;
+    field.expect_whole().map_err(|e| format!("{}: {e}", field.name))?;
     field.blocks()?.iter().try_for_each(|block| {
         let (memory, file) = field.spaces(block)?;
         part(copy, old, new, &kind, (&memory, &file))

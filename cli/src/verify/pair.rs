@@ -144,21 +144,17 @@ impl<'f> Pair<'f> {
         let Pair { old, new, promise, .. } = self;
         let (decoders, inner) = ([Decoder::of(old)?, Decoder::of(new)?], self.inner());
         let (boxes, skipped) = self.boxes(parts)?;
-        let prefixes = [format!("{}: ", old.name), format!("{}: ", new.name)];
-        let blame = |k: usize, e: String| {
-            let e = e.strip_prefix(&prefixes[k]).unwrap_or(&e);
-            format!("{} file: {e}", ["first", "second"][k])
-        };
+        let blame = |k: usize, part: &Block, e| format!("{} file: {e}, at {:?}", ["first", "second"][k], part.start);
         in_order(
             boxes,
             |part| {
-                let read = |k: usize| decoders[k].read([old, new][k], part).map_err(|e| blame(k, e));
+                let read = |k: usize| decoders[k].read([old, new][k], part).map_err(|e| blame(k, part, e));
                 let limit = if parts == Parts::Planes { 0.0 } else { promise.limit(new, part)? };
                 Ok(([read(0)?, read(1)?], limit))
             },
             |part, ([a, b], limit)| {
-                let original = decoders[0].bytes(part, a).map_err(|e| blame(0, e))?;
-                let restored = decoders[1].bytes(part, b).map_err(|e| blame(1, e))?;
+                let original = decoders[0].bytes(part, a).map_err(|e| blame(0, part, e))?;
+                let restored = decoders[1].bytes(part, b).map_err(|e| blame(1, part, e))?;
                 let start = part.start.iter().copied().chain(inner.map(|_| 0)).collect();
                 let count = part.count.iter().copied().chain(inner).collect();
                 Ok(work(&PairPart { start, count, original, restored, limit }))
