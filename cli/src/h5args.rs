@@ -35,6 +35,7 @@ pub fn run(args: &Args) -> Outcome {
     // The filter learns the element type from the dataset; the widest float lets the bound be checked, and bits of any
     // of them.
     let params = args.quality.params(DType::F64)?;
+    crate::repack::request::check(&params)?;
     if let Some(target) = args.quality.target()? {
         let name = crate::targets::argument(&target);
         return Err(format!("{name}: needs the data; use repack, or compress, which prints the bound it finds"));

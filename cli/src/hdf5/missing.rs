@@ -106,7 +106,8 @@ impl Field<'_> {
         let dtype = self.stored.dtype;
         let mut named = Named { dtype, values: Vec::new(), specials: Vec::new() };
         for value in besides.iter() {
-            let bits = value.bits(dtype).map_err(|e| format!("{}: --fill: {}", self.name, e.message))?;
+            // Named for many datasets, it may be one that no element here can have.
+            let Ok(bits) = value.bits(dtype) else { continue };
             match (value, dtype.number(bits)) {
                 (MissingValue::Bits(_), number) if !number.is_finite() => named.add_special(value),
                 (MissingValue::Bits(_), number) | (MissingValue::Number(number), _) => named.add(number, "--fill"),

@@ -227,8 +227,14 @@ impl Hdf5 {
         let first = Hdf5::find(named).map_err(Unread::NotNow)?;
         let judged = |hdf5: &Hdf5, why: String| {
             let is_newer = hdf5.failed_by(&NEWER) || why.contains(object::UNKNOWN_KIND);
-            let unread = if is_newer { Unread::Newer } else { Unread::Damaged };
-            Some((hdf5.version, unread(why)))
+            let unread = match is_newer {
+                _ if is_one_of_several(path) => {
+                    Unread::NotNow(format!("{why}: HDF5's driver wrote it in several files"))
+                }
+                true => Unread::Newer(why),
+                false => Unread::Damaged(why),
+            };
+            Some((hdf5.version, unread))
         };
         // What the newest of them says that cannot read it.
         let mut unread = match first.can_read(path) {
@@ -438,6 +444,18 @@ pub fn superblock_version(path: &Path) -> Result<u8, String> {
         file.read_exact(&mut version)
     });
     read.map(|_| version[0]).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Whether a file says that HDF5's family or multi driver, of which split is one kind, wrote it with others.
+fn is_one_of_several(path: &Path) -> bool {
+    // The name of the driver stands in or right behind the superblock.
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|mut file| {
+        let (_, at) = signature(&mut file)?;
+        file.seek(SeekFrom::Start(at))?;
+        file.take(512).read_to_end(&mut head)
+    });
+    read.is_ok() && [b"NCSAfami", b"NCSAmult"].iter().any(|name| head.windows(8).any(|part| part == *name))
 }
 
 /// Looks for the signatures: HDF5's stands at the start, or behind a block of the user's own of 512, 1024, 2048 …

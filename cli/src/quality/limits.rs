@@ -7,29 +7,34 @@ use super::{Figure, Figures, Wanted};
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
     /// The largest error of any value, at most
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", value_parser = limit)]
     max_error: Option<f64>,
     /// The mean of all errors without their signs, at most
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", value_parser = limit)]
     mean_error: Option<f64>,
     /// The root of the mean of all squared errors, at most
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", value_parser = limit)]
     rms: Option<f64>,
     /// PSNR, 20 log10(value range / RMS error), at least
-    #[arg(long, value_name = "DB")]
+    #[arg(long, value_name = "DB", value_parser = limit)]
     psnr: Option<f64>,
     /// Pearson's correlation of both sides, at least
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = limit)]
     pearson: Option<f64>,
     /// The distance of both distributions by Kolmogorov and Smirnov, at most
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = limit)]
     ks: Option<f64>,
     /// Structural similarity in windows of 8 x 8 values, at least
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = limit)]
     ssim: Option<f64>,
     /// Structural similarity of floating-point data (Baker and others), of the worst plane, at least
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = limit)]
     dssim: Option<f64>,
+}
+
+/// A number: nothing is on the right side of NaN.
+fn limit(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|limit: &f64| !limit.is_nan()).ok_or_else(|| "a number is needed".into())
 }
 
 impl Limits {

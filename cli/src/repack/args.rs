@@ -51,7 +51,8 @@ pub struct Args {
     /// lossless, but for datasets without a request
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) others: Option<Others>,
-    /// Convert datasets also where that makes them no smaller; without this they stay as they are
+    /// Convert datasets also where that makes them no smaller, but for those below 4 KiB that nobody named; without this
+    /// they stay as they are
     #[arg(long)]
     pub(super) even_if_larger: bool,
     /// The filter that the datasets get: sleek; none, which undoes ours and puts back what repack found there; deflate
@@ -152,6 +153,7 @@ impl Args {
     fn wish(&self) -> Result<Wish, String> {
         // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any.
         let params = self.quality.params(DType::F64)?;
+        request::check(&params)?;
         match self.quality.target()? {
             Some(Target::Size(_)) => Err("--size: goes with compress; of a file its datasets take --ratio".into()),
             target => Ok(Wish { params, target }),

@@ -12,7 +12,7 @@ mod measure;
 mod new_file;
 mod plan;
 mod provenance;
-mod request;
+pub mod request;
 mod requests;
 mod rules;
 mod survey;

@@ -63,6 +63,15 @@ impl Filter {
     }
 }
 
+/// Refuses a bound that the filter refuses in every dataset.
+pub fn check(params: &Params) -> Result<(), String> {
+    let (mode, number) = (params.bound.mode(), params.bound.number());
+    match mode.has_bound() && number < f64::MIN_POSITIVE {
+        true => Err(format!("{} {number:e}: nothing is as near as that; lossless keeps every bit", mode.name())),
+        false => Ok(()),
+    }
+}
+
 pub fn named(argument: &str) -> Result<(String, Request), String> {
     // A path may have such signs too: the request begins behind the first that leaves one.
     let parts = argument.match_indices('=').map(|(at, _)| (&argument[..at], parse(&argument[at + 1..])));
@@ -94,6 +103,7 @@ pub fn parse(request: &str) -> Result<Request, String> {
     }
     let Some(target) = target else {
         let params = text::parse(request).map_err(|e| e.message)?;
+        check(&params)?;
         return Ok(Request::Compress(Wish { params, target: None }));
     };
     // The bound is found later; until then the text needs one.

@@ -25,9 +25,11 @@ pub struct Pattern {
 
 impl Pattern {
     /// Where `*` stands for any characters but a slash, `?` for one, and `**` for any groups; every other character is
-    /// itself. A pattern without a slash is for the last part of a name. Names are matched in linear time.
+    /// itself. A pattern without a slash is for the last part of a name, any other counts from the root. Names are
+    /// matched in linear time.
     pub fn new(text: &str) -> Result<Pattern, String> {
-        let mut path = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
+        let whole = text.trim_start_matches('/');
+        let mut path = if text.contains('/') { format!("/{whole}") } else { format!("**/{text}") };
         if path.ends_with("/**") {
             path.push_str("/*");
         }
@@ -231,8 +233,9 @@ mod tests {
             ("/g?t", "/g/t", false),
             ("{a,b}[0]*\\", "{a,b}[0]!\\", true),
             ("{a,b}*", "a", false),
-            ("*/t", "/t", true),
-            ("g/t", "/g/t", false),
+            ("*/t", "/g/t", true),
+            ("*/t", "/t", false),
+            ("g/t", "/g/t", true),
             ("/t/**", "/t", false),
             ("t?s", "tüs", true),
             ("?", "温", true),

@@ -93,8 +93,8 @@ fn compare_files(args: &Args) -> Result<Report, String> {
         };
         report.add(name, verdict, figures);
     }
-    for name in lost {
-        report.add(name, FieldVerdict::Broken("is not in the second file, or something else is there".into()), None);
+    for (name, how) in lost {
+        report.add(name, FieldVerdict::Broken(how), None);
     }
     for (object, met) in new.1.objects.iter().zip(met) {
         if object.kind == ObjectKind::Dataset && !met {
@@ -112,10 +112,14 @@ struct Name {
     places: (usize, Option<usize>),
 }
 
+/// A name of anything else, and what is wrong with it in the second file.
+type Lost = (String, String);
+
 /// Every name that leads to a dataset in the first file, unless it leads to one that another name led to, and in the
-/// second file to the same too. Then the names of all else that the second file does not have: groups, named types,
-/// and links to what no hard link leads to.
-fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<String>), String> {
+/// second file to the same too. Then the names of all else that the second file does not have, or has otherwise:
+/// groups, named types, and links to what no hard link leads to, each with how.
+fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<Lost>), String> {
+    let is_lost = |name: String| (name, "is not in the second file, or something else is there".to_owned());
     let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut groups = VecDeque::from([(String::new(), 0, Some(0))]);
     while let Some((path, group, twin)) = groups.pop_front() {
@@ -124,7 +128,7 @@ fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<String>), String> {
             let other = others.and_then(|(twin, links)| Some((twin, links.iter().find(|l| l.name == link.name)?)));
             let name = format!("{path}/{}", link.name.to_string_lossy());
             let Some(place) = old.1.target(&old.0, group, link)? else {
-                lost.extend(other.is_none_or(|(_, other)| other.to != link.to).then_some(name));
+                lost.extend(other.is_none_or(|(_, other)| other.to != link.to).then(|| is_lost(name)));
                 continue;
             };
             let places = (place, other.map(|(twin, link)| new.1.target(&new.0, twin, link)).transpose()?.flatten());
@@ -136,7 +140,15 @@ fn names(old: &File, new: &File) -> Result<(Vec<Name>, Vec<String>), String> {
                 found.push(Name { name, places });
                 continue;
             }
-            lost.extend(places.1.is_none_or(|twin| new.1.objects[twin].kind != kind).then(|| name.clone()));
+            match places.1.map(|twin| &new.1.objects[twin]).filter(|twin| twin.kind == kind) {
+                None => lost.push(is_lost(name.clone())),
+                Some(twin) if kind == ObjectKind::NamedType => {
+                    let [old, new] = [(&old.0, &old.1.objects[place]), (&new.0, twin)]
+                        .map(|(file, object)| type_in_memory(&open_object(file, &object.path)?));
+                    lost.extend(types_differ(&old?, &new?)?.map(|how| (name.clone(), how)));
+                }
+                Some(_) => {}
+            }
             if kind == ObjectKind::Group {
                 groups.push_back((name, places.0, places.1));
             }
@@ -172,9 +184,15 @@ fn compare(
 fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String> {
     let [old, new] = sides.map(|(file, object)| type_and_shape(file, object));
     let ((old, old_shape), (new, new_shape)) = (old?, new?);
+    let differs = || (old_shape != new_shape).then(|| format!("has shape {old_shape}, in the second file {new_shape}"));
+    Ok(types_differ(&old, &new)?.or_else(differs))
+}
+
+/// The same of two types in memory.
+fn types_differ(old: &Id, new: &Id) -> Result<Option<String>, String> {
     if h5!(old.hdf5, H5Tequal(old.id, new.id))? == 0 {
         // As far as they are known.
-        let [a, b] = [&old, &new].map(|kind| Ok::<_, String>(sleek::hdf5::datatype(&encoded(kind)?).ok()));
+        let [a, b] = [old, new].map(|kind| Ok::<_, String>(sleek::hdf5::datatype(&encoded(kind)?).ok()));
         let words = match (a?, b?) {
             (Some(old), Some(new)) => types_in_words([&old, &new]),
             both => [both.0, both.1].map(|stored| stored.map_or("elements of a type of its own".into(), |s| s.what)),
@@ -185,11 +203,9 @@ fn differs_in_kind(sides: [(&Id, &Object); 2]) -> Result<Option<String>, String>
         }));
     }
     // Two types are equal to HDF5 in whatever character sets their strings of any length are.
-    let (a, b) = (character_sets(&old)?, character_sets(&new)?);
-    if let Some((a, b)) = a.iter().zip(&b).find(|(a, b)| a != b) {
-        return Ok(Some(format!("has strings in {}, in the second file in {}", set_name(*a), set_name(*b))));
-    }
-    Ok((old_shape != new_shape).then(|| format!("has shape {old_shape}, in the second file {new_shape}")))
+    let (a, b) = (character_sets(old)?, character_sets(new)?);
+    let differ = a.iter().zip(&b).find(|(a, b)| a != b);
+    Ok(differ.map(|(a, b)| format!("has strings in {}, in the second file in {}", set_name(*a), set_name(*b))))
 }
 
 /// The type of a dataset in memory, where that of one file can be the same as that of another, and its shape in words.
@@ -202,7 +218,12 @@ fn type_and_shape<'a>(file: &Id<'a>, object: &Object) -> Result<(Id<'a>, String)
         abi::SCALAR_SPACE => "of a single value".into(),
         _ => "of nothing (a null dataspace)".into(),
     };
-    Ok((h5_id!(hdf5, H5Tcopy(stored.id))?, shape))
+    Ok((type_in_memory(&stored)?, shape))
+}
+
+/// A copy of a type in a file, which that of another file can be equal to.
+fn type_in_memory<'a>(kind: &Id<'a>) -> Result<Id<'a>, String> {
+    h5_id!(kind.hdf5, H5Tcopy(kind.id))
 }
 
 /// The character sets of the strings of any length in a type, in its order.
@@ -288,6 +309,9 @@ enum Values {
 /// Reads all of a dataset; `None` if neither the bytes of its elements nor texts are all there is.
 fn read(file: &Id, object: &Object) -> Result<Option<Values>, String> {
     let hdf5 = file.hdf5;
+    if let Some(field) = Field::of_chunks(file, object)? {
+        field.expect_whole()?;
+    }
     let dataset = open_object(file, &object.path)?;
     let kind = h5_id!(hdf5, H5Dget_type(dataset.id))?;
     let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;

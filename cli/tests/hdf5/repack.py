@@ -271,6 +271,20 @@ def what_is_refused():
 
 
 @scenario
+def what_one_dataset_cannot_have_is_for_the_others():
+    a = np.linspace(0, 1, 4000)
+    with h5py.File("old.h5", "w") as file:
+        file["p/half"], file["p/single"] = a.astype("f2"), a.astype("f4")
+    sleek("repack -q --abs 1e-2 --fill 0x7fc00000 old.h5 new.h5")
+    # A pattern with a slash counts from the root, with a slash before it or without.
+    for pattern in "p/h*", "/p/h*", "**/half":
+        has(line(sleek(["repack", "--force", "--abs", "1e-2", "--exclude", pattern, "old.h5", "new.h5"]), "/p/half"), "kept: by request")
+    for zero in "--abs 0", "--rel 0 --dry-run", "--dataset p/half=abs=0":
+        fails(f"repack {zero} old.h5 o.h5", "nothing is as near as that")
+    fails("h5args --abs 0", "nothing is as near as that")
+
+
+@scenario
 def files_of_other_filters_are_not_harmed():
     """Whatever is asked for, with and without their plugins, nothing gets larger by more than 1 %, nothing is lost that was not asked for,
     and the table has each dataset with a reason."""

@@ -1,10 +1,12 @@
 """Verdicts that are true: of files that differ in anything at all, of damage, of figures, and of losses before."""
 
 import ctypes
+import itertools
 import os
 import resource
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 from command import ROOT, SLEEK, as_json, fails, h5py, has, lacks, main, make, np, run, scenario, sleek, told
@@ -60,6 +62,7 @@ DIFFER = {
     "byte order": [lambda f, t=t: put(f, np.zeros(3, t)) for t in ("<f4", ">f4")],
     "character set": [lambda f, s=s: put(f, ["a"], dtype=h5py.string_dtype(s)) for s in ("ascii", "utf-8")],
     "character set of a part": [lambda f, s=s: f.create_dataset("x", (3,), np.dtype([("a", h5py.string_dtype(s), 2)])) for s in ("ascii", "utf-8")],
+    "strings of any length": [lambda f, t=t: f.create_dataset("x", (3,), t) for t in (h5py.string_dtype(), h5py.vlen_dtype("i4"))],
     "opaque": [lambda f, t=t: of_type(f, opaque(t)) for t in (b"one", b"two")],
     "hard link": [lambda f: link(f, f["same"]), lambda f: link(f, np.arange(4.0) + 1)],
     "soft link": [lambda f: link(f, h5py.SoftLink("/same")), lambda f: link(f, np.arange(4.0) + 1)],
@@ -67,11 +70,15 @@ DIFFER = {
     "group": [lambda f: f.create_group("x"), lambda f: None],
     "dataset in a group's place": [lambda f: f.create_group("x"), lambda f: link(f, 1.0)],
     "named type": [lambda f: link(f, np.dtype("f4")), lambda f: f.create_group("x")],
+    "type of a named type": [lambda f, t=t: link(f, np.dtype(t)) for t in ("f4", "f8")],
+    "parts of a named type": [lambda f, n=n: link(f, np.dtype([(n[0], "i4"), (n[1], "i4")])) for n in ("ab", "ba")],
     "external link": [lambda f, n=n: link(f, h5py.ExternalLink("other.h5", n)) for n in ("/one", "/two")],
     "link to nothing": [lambda f, n=n: link(f, h5py.SoftLink(n)) for n in ("/one", "/two")],
 }
 SAID = {
+    "type of a named type": "has f32, in the second file f64",
     "byte order": "has little-endian f32, in the second file big-endian f32",
+    "strings of any length": "has variable-length strings",
     "character set": "has strings in ASCII, in the second file in UTF-8",
     "character set of a part": "has strings in ASCII, in the second file in UTF-8",
 }
@@ -119,6 +126,69 @@ def damage_breaks_a_dataset_and_stops_nothing():
     Path("again.h5").write_bytes(Path("new.h5").read_bytes())
     has(told("verify new.h5 again.h5", code=1), "first file", "1 identical, 2 BROKEN")
     has(told("test new.h5", code=1), "DAMAGED: /a, chunk at [30000]", "DAMAGED: /texts, chunk at [3000]")
+
+
+@scenario
+def a_limit_is_a_number():
+    field("a.h5")
+    has(told("verify --max-error nan a.h5 a.h5", code=2), "a number is needed")
+
+
+@scenario
+def chunks_have_their_length():
+    """HDF5 takes a whole chunk from what comes after the filters, however long that is."""
+    ours, deflate = (lambda p: p.set_filter(47474, 0, opts(ABS, 1e-2))), (lambda p: p.set_deflate(4))
+    fletcher, nbit = (lambda p: p.set_fletcher32()), (lambda p: p.set_filter(5, h5py.h5z.FLAG_OPTIONAL))
+    masked = [(1, [ours]), (1, [fletcher]), (1, [nbit]), (3, [ours, deflate]), (7, [ours, deflate, fletcher])]
+    raw, packed = bytes(range(64, 114)) * 6, [(0, [deflate]), (1, [ours, deflate])]
+    cases = [(*case, bytes) for case in masked] + [(*case, zlib.compress) for case in packed]
+    for (mask, filters, pack), (kind, length) in itertools.product(cases, [("f4", 224), ("f4", 256), ("f4", 300), ("S4", 224)]):
+        with h5py.File("s.h5", "w") as file:
+            p = h5p.create(h5p.DATASET_CREATE)
+            p.set_chunk((64,))
+            for set_filter in filters:
+                set_filter(p)
+            d = h5py.Dataset(h5d.create(file.id, b"x", h5t.py_create(np.dtype(kind)), h5s.create_simple((192,)), p))
+            d[64:] = np.arange(128).astype(kind)
+            d.id.write_direct_chunk((0,), pack(raw[:length]), mask)
+        Path("copy.h5").write_bytes(Path("s.h5").read_bytes())
+        if length == 256:
+            sleek("test s.h5")
+            sleek("verify s.h5 copy.h5")
+            continue
+        is_seen_before = (mask, length) == (0, 300)
+        said = "deflate: more than 256 bytes" if is_seen_before else f"a chunk of {length} bytes, where 256 are right"
+        has(told("test s.h5", code=1), f"DAMAGED: /x, chunk at [0]: {said}")
+        has(told("verify s.h5 copy.h5", code=1), "/x      BROKEN        cannot be read")
+        for request in "stats s.h5:x", "decompress s.h5:x x.npy", "decompress --stride 2 s.h5:x x.npy", "repack --dataset /x=lossless --even-if-larger s.h5 o.h5":
+            if kind == "f4":
+                fails(request, said)
+
+
+@scenario
+def verify_takes_datasets_of_any_chunks():
+    """Parts that are no chunks of the other side are put together of those."""
+    a = np.random.default_rng(1).integers(0, 1000, (61, 47), "i4")
+    for n, (chunk, filters) in enumerate([((7, 9), {"shuffle": True, "compression": "gzip"}), ((61, 1), {"scaleoffset": 0}), ((40, 33), {"fletcher32": True, "compression": 47474})]):
+        with h5py.File(f"{n}.h5", "w") as file:
+            file.create_dataset("x", data=a, chunks=chunk, **filters)
+    for old, new in (0, 1), (1, 2), (2, 0), (0, 2):
+        has(told(f"verify {old}.h5 {new}.h5"), "identical")
+    with h5py.File("0.h5", "r+") as file:
+        file["x"][60, 46] += 1
+    for new in 1, 2:
+        has(told(f"verify 0.h5 {new}.h5", code=1), "[60, 46]")
+    sleek("decompress -q 2.h5:x back.npy")
+    assert (np.load("back.npy") == a).all()
+
+
+@scenario
+def parts_of_files_of_drivers_are_not_called_damaged():
+    for driver, name, how in ("family", "fam%d.h5", {"memb_size": 20_000}), ("split", "split", {"meta_ext": b"-m.h5", "raw_ext": b"-r.h5"}):
+        with h5py.File(name, "w", driver=driver, **how) as file:
+            file["x"] = np.arange(10_000.0)
+    for name in "fam0.h5", "split-m.h5":
+        has(told(f"test {name}", code=2), "not tested: ", "HDF5's driver wrote it in several files")
 
 
 @scenario
