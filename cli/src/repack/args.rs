@@ -51,8 +51,8 @@ pub struct Args {
     /// lossless, but for datasets without a request
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) others: Option<Others>,
-    /// Convert datasets also where that makes them no smaller, but for those below 4 KiB that nobody named; without this
-    /// they stay as they are
+    /// Convert datasets also where that makes them no smaller, but for those below 4 KiB that nobody named; without it
+    /// they stay
     #[arg(long)]
     pub(super) even_if_larger: bool,
     /// The filter that the datasets get: sleek; none, which undoes ours and puts back what repack found there; deflate
