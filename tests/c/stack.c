@@ -172,10 +172,10 @@ static size_t touched(struct call *c) {
 int main(int count, char **arguments) {
     /* The profiles, then zfp with blocks of each number of dimensions. */
     enum { ZFP = SLEEK_SMALL + 1, ZFP_4D = ZFP + 3 };
-    enum { TYPES = 6, FLOATS = 3, SHAPES = 4, LARGE = 1 };
+    enum { TYPES = 6, FLOATS = 3, SHAPES = 5, LARGE = 1, FEW = 4 };
     static const int types[TYPES] = {SLEEK_F32, SLEEK_F64, SLEEK_F16, SLEEK_I16, SLEEK_U8, SLEEK_I64}, sizes[TYPES] = {4, 8, 2, 2, 1, 8};
-    static const size_t counts[SHAPES] = {1000, 0, 23 * 4 * 29, 2044};
-    static const int ranks[SHAPES] = {0, 4, 3, 1};
+    static const size_t counts[SHAPES] = {1000, 0, 23 * 4 * 29, 2044, 3};
+    static const int ranks[SHAPES] = {0, 4, 3, 1, 1};
     const char *const level = getenv("SLEEK_SIMD");
     struct call c;
     size_t worst = 0, nothing;
@@ -215,7 +215,7 @@ int main(int count, char **arguments) {
                     for (int k = 0; k < rank - 1; k++) dims[rank - 1] /= dims[k];
                     words_of(&c);
                     // Of some the fill value is named, of others it is looked for.
-                    params.fill_value = -9999.0, params.has_fill_value = is_float && n != LARGE && n != 3, params.find_fill = !zfp && n >= LARGE;
+                    params.fill_value = n == FEW ? whole_floats[1] : -9999.0, params.has_fill_value = is_float && n != LARGE && n != 3, params.find_fill = !zfp && n >= LARGE;
                     c.capacity = sleek_compress_bound(&params, c.count);
                     c.stream = malloc(c.capacity), c.back = malloc(c.count * c.size);
                     c.chunk_bytes = c.count * c.size, c.chunk = malloc(c.chunk_bytes);

@@ -9,7 +9,7 @@ use crate::error::{Result, fail};
 /// `H5Z_FILTER_SHUFFLE`.
 pub(crate) const SHUFFLE: c_int = 2;
 /// `H5Z_FILTER_FLETCHER32`.
-pub const FLETCHER32: c_int = 3;
+pub(super) const FLETCHER32: c_int = 3;
 /// Of its registered filters one cuts floats.
 const BLOSC2: c_int = 32026;
 /// The word of Blosc2 that says what it does before it compresses; up to this number nothing is lost.
