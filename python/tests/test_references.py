@@ -163,7 +163,8 @@ def test_bytes_to_bytes(tmp_path):
 
 @pytest.mark.parametrize("profile", ["adaptive", "small"])
 def test_damage_is_no_plain_chunk(profile):
-    """Of numbers whose stream happens to be as long as they are."""
+    """Of numbers whose stream happens to be as long as they are, made by either codec of that name."""
+    from sleek.numcodecs import Sleek
     from sleek.zarr import SleekBytes
 
     random, met = np.random.default_rng(0), 0
@@ -182,7 +183,15 @@ def test_damage_is_no_plain_chunk(profile):
         store._store_dict["c/0"] = zarr.core.buffer.cpu.Buffer.from_bytes(bytes(stream))
         with pytest.raises(sleek.SleekError, match="not a SLEEK stream"):
             zarr.open_array(store)[:]
+        for one in (a, a[None, :, None], np.broadcast_to(a, (2, n)).T.copy("F")):
+            stream = Sleek(lossless=True, profile=profile).encode(one)
+            out = np.empty_like(one)
+            assert len(stream) != one.nbytes and np.array_equal(Sleek("lossless").decode(stream, out).view("u4"), one.view("u4"))
     assert met > 0
+    for n in range(1, 80):  # of one value, whose stream is short
+        for one in (np.ones(n), np.ones((n, 3)), np.ones((n, 3), order="F"), np.ones(n, "?"), np.ones(n, "M8[s]"), np.ones((n, 2), "c8").T):
+            stream = Sleek(lossless=True, profile=profile).encode(one)
+            assert len(stream) != one.nbytes and np.array_equal(Sleek("lossless").decode(stream, out=np.zeros_like(one)), one)
 
 
 def test_a_chunk_without_the_filter_is_read(tmp_path):

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     from ._params import Asked
 
+_MOST_DIMS = 32
+# Lengths of a header, of which one makes a stream that is not as long as plain data.
+_TRIES = 5
+
 
 @dataclass(frozen=True)
 class Info:
@@ -152,16 +156,27 @@ def compress_with(p: Params, source: Place, out: Any = None, stream: int | None 
     return room[: written.value].tobytes() if out is None else part(out, written.value)
 
 
-def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None, dims: tuple[int, ...] | None = None) -> bytes:
-    """The stream of a chunk of an array, of any type: what is no number goes as bytes. It says `dims`, if they are given."""
+def compress_chunk(
+    request: dict[str, Any], chunk: Any, fill: Any = None, dims: tuple[int, ...] | None = None, plain_bytes: int | None = None
+) -> bytes:
+    """The stream of a chunk of an array, of any type: what is no number goes as bytes. It says `dims`, if they are given.
+
+    It is not as long as plain data, `plain_bytes` if they are not as long as the chunk, for which a damaged one might be taken: dimensions
+    of 1 in front make its header longer.
+    """
     a = chunk if on_gpu(chunk) else np.ascontiguousarray(chunk)
     a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
     p = of_chunk(request, a, fill)
-    if dims is not None:
-        shaped(p, dims)
-    elif gains_by_dims(p):
-        shaped(p, a.shape)
-    stream: bytes = compress_with(p, of_gpu(a, None) if on_gpu(a) else of_host(a))
+    if dims is not None or gains_by_dims(p):
+        shaped(p, a.shape if dims is None else dims)
+    source = of_gpu(a, None) if on_gpu(a) else of_host(a)
+    stream: bytes = compress_with(p, source)
+    shape = a.shape if dims is None else dims
+    for ones in range(1, min(_TRIES, _MOST_DIMS + 1 - len(shape))):
+        if len(stream) != (a.nbytes if plain_bytes is None else plain_bytes):
+            break
+        shaped(p, (1,) * ones + shape)
+        stream = compress_with(p, source)
     return stream
 
 

@@ -76,8 +76,8 @@ class Sleek(Codec):  # type: ignore[misc]
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The array in one dimension, one of Fortran's order in its own shape, or `out` with the elements in it."""
         a = _as_it_was(decompress(ensure_contiguous_ndarray(buf)))
-        if out is not None and a.ndim > 1 and np.shape(out) == a.shape:
-            np.copyto(ensure_ndarray(out).view(a.dtype), a)
+        if out is not None and a.ndim > 1 and np.shape(out) == a.shape[: np.ndim(out)]:
+            np.copyto(ensure_ndarray(out).view(a.dtype), a.reshape(np.shape(out)))
             return out
         return ndarray_copy(a, out)
 

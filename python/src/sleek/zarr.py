@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from zarr.abc.codec import ArrayBytesCodec, BytesBytesCodec
 
-from ._array import compress, compress_chunk, decompress
+from ._array import compress_chunk, decompress
 from ._attributes import with_declared
 from ._chain import refuse_filters
-from ._params import DTYPES, MODES, arguments, in_words, requested
+from ._params import DTYPES, INVALID_ARGUMENT, MODES, arguments, in_words, requested
 from ._library import SleekError
 from ._place import on_gpu
 
@@ -79,10 +79,29 @@ class Sleek(ArrayBytesCodec):
             array = chunk_data.as_numpy_array()  # a chunk's range is measured on the host
         elif on_gpu(array) and not array.flags.c_contiguous:
             array = array.copy()
+        kind = _dtype(chunk_spec)
+        if array.dtype.newbyteorder("=") != kind.newbyteorder("="):
+            self._refuse_unlike(array.dtype, kind)
+            array = array.view(kind.newbyteorder(array.dtype.byteorder))  # the bits that a filter made: the stream has the array's type
         if array.dtype.name not in DTYPES:
             array = array.astype(_little(array.dtype), copy=False)  # bytes, of whose order format 3 says nothing
         stream = await asyncio.to_thread(compress_chunk, dict(self.request), array, chunk_spec.fill_value)
         return chunk_spec.prototype.buffer.from_bytes(stream)
+
+    def _refuse_unlike(self, made: np.dtype[Any], kind: np.dtype[Any]) -> None:
+        """Raises where elements that a filter made could not come back as those of the array, or not bit for bit."""
+        if made.itemsize != kind.itemsize:
+            raise SleekError(
+                f"a filter made {made} of {kind}, of which it tells Zarr nothing: numcodecs.astype tells it, "
+                f"or a filter that makes elements of {kind.itemsize} bytes is needed",
+                INVALID_ARGUMENT,
+            )
+        if not self._is_lossless():
+            words = ",".join(f"{name}={value}" for name, value in self.request)
+            raise SleekError(f"{words} after a filter that makes {made} of {kind}: SLEEK must come first, or lossless=True", INVALID_ARGUMENT)
+
+    def _is_lossless(self) -> bool:
+        return MODES[requested(np.dtype("f4"), dict(self.request)).mode] == "lossless"
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         stream: Any = chunk_data.as_array_like()
@@ -94,7 +113,9 @@ class Sleek(ArrayBytesCodec):
                 await asyncio.to_thread(decompress, stream, out=restored.as_ndarray_like())
                 return restored
         array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
-        if array.dtype == np.uint8 and kind.name not in DTYPES:
+        # Of bits that a filter made streams of integers were made, too.
+        of_filter = array.dtype.str == f"<i{kind.itemsize}" and kind.kind in "fmM" and self._is_lossless()
+        if of_filter or (array.dtype == np.uint8 and kind.name not in DTYPES):
             array = array.reshape(-1).view(_little(kind))
         elif array.dtype.newbyteorder("=") != kind.newbyteorder("="):
             raise SleekError(f"the stream has elements of type {array.dtype}, the array of type {kind}", _CORRUPT)
@@ -146,12 +167,7 @@ class SleekBytes(BytesBytesCodec):
                 "SleekBytes(lossless=True), or serializer=sleek.zarr.Sleek(...) and compressors=None for a bound"
             )
         words = self._words(chunk_data.as_numpy_array(), chunk_spec)
-        profile = dict(self.request).get("profile", "adaptive")
-        # Two dimensions are told in the header, so that one of the last two is not as long as plain data, which is not to be taken for that.
-        for elements, how in (words, profile), (words, "fast"), (words[None], "fast"):
-            stream = await asyncio.to_thread(compress, elements, lossless=True, profile=how)
-            if len(stream) != _plain_bytes(chunk_spec):
-                break
+        stream = await asyncio.to_thread(compress_chunk, dict(self.request), words, plain_bytes=_plain_bytes(chunk_spec))
         return chunk_spec.prototype.buffer.from_bytes(stream)
 
     @staticmethod
@@ -167,7 +183,7 @@ class SleekBytes(BytesBytesCodec):
             array = await asyncio.to_thread(decompress, data)
         except SleekError as e:
             # HDF5 stored the chunk without the filter, which references of VirtualiZarr do not tell. No stream is as long as its data
-            # that was made here, or by the filter where HDF5 may store chunks without it.
+            # that was made by a codec of ours, or by the filter where HDF5 may store chunks without it.
             if e.code == _NOT_SLEEK and data.nbytes == _plain_bytes(chunk_spec):
                 return chunk_data
             raise
