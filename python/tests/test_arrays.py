@@ -264,6 +264,16 @@ def test_ranges_by_chunk_and_where():
     large[::2] = -large[0]
     stream = sleek.compress(large, lossless=True)
     assert len(sleek.where(stream, above=2**53)[0]) == len(sleek.where(stream, below=-(2**53))[0]) == 2500
+    for kind in ("f2", "f4", "f8", "i1", "u2", "i4", "i8", "u8"):
+        dtype, near = np.dtype(kind), [0.1, 0.5, 1e9, 2.0**53, 2.0**53 + 4, 2.0**60, 1e-30, 2.0**63]
+        few = np.array([x for x in near if dtype.kind == "f" and x < 6e4 or dtype.kind != "f" and x <= np.iinfo(dtype).max] or [7], dtype)
+        few = np.concatenate([few, few + dtype.type(1), few - dtype.type(1)])
+        stream, exact = sleek.compress(few, lossless=True), few.tolist()
+        limits = [*near, *exact, -0.5, 7.5, 1e300, -np.inf, np.inf, np.nan, np.float32(0.1), np.float64(0.1), 2**53 + 1, 2**53 + 3, 2**53 + 5, 2**60 + 255, 2**70]
+        for limit in [*limits, *few]:
+            own = np.asarray(limit).item()
+            assert sleek.where(stream, above=limit)[0].tolist() == [n for n, x in enumerate(exact) if x > own], (kind, limit)
+            assert sleek.where(stream, below=limit)[0].tolist() == [n for n, x in enumerate(exact) if x < own], (kind, limit)
     with pytest.raises(TypeError, match="above, below"):
         sleek.where(stream)
     with pytest.raises(ValueError, match="not those of this stream"):

@@ -35,6 +35,12 @@ def test_looks_at_datasets(tmp_path):
                 got = sleek.read(data, above=low, below=high)
                 assert len(got) == whole.ndim
                 assert all(np.array_equal(mine, right) for mine, right in zip(got, np.nonzero(yes)))
+        edge = float(np.float32(0.1))  # beyond 0.1, of which it is the nearest
+        f4 = np.zeros(50, "f4") + np.float32(0.1)
+        with h5py.File(tmp_path / "edge.h5", "w") as other:
+            for data in (other.create_dataset("a", data=f4, chunks=(20,), **sleek.h5(lossless=True)), other.create_dataset("b", data=f4)):
+                for limit, count in ((0.1, 50), (np.float64(0.1), 50), (edge, 0)):
+                    assert len(sleek.read(data, above=limit)[0]) == count
         plain, never = f["plain"], f["never"]
         assert np.array_equal(sleek.read(plain, stride=4), a[::4, ::4, ::4])
         assert (sleek.read(never, stride=8) == 7).all() and len(sleek.read(never, below=8)[0]) == 0

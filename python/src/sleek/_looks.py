@@ -160,11 +160,26 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
     return np.unravel_index(np.sort(np.concatenate([np.empty(0, "i8"), *found])), shape)
 
 
-def _between(least: np.ndarray[Any, Any], most: np.ndarray[Any, Any], above: float | None, below: float | None) -> np.ndarray[Any, Any]:
-    """Whether anything from `least` to `most` may be above one number and below another; None is no question."""
-    if above is None:
-        return least < below
-    return most > above if below is None else (most > above) & (least < below)
+def _between(least: np.ndarray[Any, Any], most: np.ndarray[Any, Any], above: float | None, below: float | None) -> Any:
+    """Whether anything from `least` to `most` may be above one number and below another, whatever the types are; None is no question."""
+    yes: Any = True
+    if above is not None:
+        yes = yes & _compared(np.greater, most, above, math.floor)
+    if below is not None:
+        yes = yes & _compared(np.less, least, below, math.ceil)
+    return yes
+
+
+def _compared(compare: Any, numbers: np.ndarray[Any, Any], limit: Any, rounded: Any) -> Any:
+    limit = np.asarray(limit).item()
+    if numbers.dtype.kind in "iu" and math.isfinite(limit):
+        return compare(numbers, rounded(limit))
+    # In the wider type, into which numpy does not bring a single number by itself; towards the side where it is no value.
+    kind = np.result_type(numbers.dtype, np.float64)
+    near = float(limit)
+    if near > limit if compare is np.greater else near < limit:
+        near = np.nextafter(near, -np.inf if compare is np.greater else np.inf)
+    return compare(numbers, near, signature=(kind, kind, np.dtype(bool)))
 
 
 def _numbers(at: list[np.ndarray[Any, Any]], dims: tuple[int, ...]) -> np.ndarray[Any, Any]:
