@@ -64,6 +64,34 @@ def test_what_cannot_be_is_refused():
 def test_copies_are_refused(way):
     with pytest.raises(TypeError, match="neither copied nor pickled"):
         way(sleek.CompressedArray(1000, "f4", rate=16))
+    if way is not copy.copy:
+        with pytest.raises(TypeError, match="neither copied nor pickled"):
+            way(vars(sleek.CompressedArray(1000, "f4", rate=16)))
+
+
+def test_the_last_finalizer_reads():
+    """When Python imports nothing any more."""
+    program = """
+import builtins, os
+import sleek
+class Last:
+    def __init__(self, write=os.write):
+        self.a, self.write = sleek.CompressedArray(100, rate=16), write
+    def __del__(self):
+        self.a[3] = 2
+        self.write(1, str(self.a[3]).encode())
+builtins.last = Last()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("2.0", "")
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="numpy 1 asks for no copy=False")
+def test_it_is_never_seen_without_a_copy():
+    a = sleek.CompressedArray(10, rate=16)
+    assert not np.array(a).any() and not np.asarray(a, "f4").any()
+    with pytest.raises(ValueError, match="copy=False"):
+        np.array(a, copy=False)
 
 
 END = """

@@ -8,6 +8,7 @@ from ctypes import c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.ma  # at the end of a process nothing is imported any more
 
 from ._library import Params, check, lib
 from ._params import CODEC_IDS, MODES, SIZE, element, natural
@@ -28,6 +29,9 @@ class _Handle(int):
 
     def __del__(self, free: Any = lib.sleek_array_free) -> None:
         free(self)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("the blocks of a CompressedArray are neither copied nor pickled")
 
 
 class CompressedArray:
@@ -88,7 +92,7 @@ class CompressedArray:
     def __getitem__(self, key: Any) -> Any:
         start, count, shape, steps = self._box(key)
         box = np.empty(count, self.dtype)
-        check(lib.sleek_array_read(self._handle, _numbers(start), _numbers(count), box.ctypes.data, box.nbytes))
+        check(lib.sleek_array_read(self._handle, _numbers(start), _numbers(count), _address(box), box.nbytes))
         return box[steps].reshape(shape)[()]
 
     def __setitem__(self, key: Any, value: npt.ArrayLike) -> None:
@@ -98,12 +102,14 @@ class CompressedArray:
         if any(step.step != 1 for step in steps):
             raise IndexError("elements are written in boxes; slices of other steps than 1 can only be read")
         box = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.dtype), shape))
-        check(lib.sleek_array_write(self._handle, _numbers(start), _numbers(count), box.ctypes.data, box.nbytes))
+        check(lib.sleek_array_write(self._handle, _numbers(start), _numbers(count), _address(box), box.nbytes))
 
     def __reduce__(self) -> Any:
         raise TypeError("a CompressedArray is neither copied nor pickled: its blocks are the library's; make another one and assign to other[...]")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("a CompressedArray is decoded into a new array, which copy=False refuses")
         whole = np.asarray(self[...])
         return whole if dtype is None else whole.astype(dtype)
 
@@ -136,6 +142,12 @@ class CompressedArray:
             count.append(taken[-1] - taken[0] + 1 if taken else 0)
             steps.append(slice(None, None, taken.step))
         return start, count, tuple(shape), tuple(steps)
+
+
+def _address(box: np.ndarray[Any, Any]) -> int:
+    """For the end of a process, too: `ctypes` of an array would import, which Python refuses by then."""
+    address: int = box.__array_interface__["data"][0]
+    return address
 
 
 def _numbers(numbers: Sequence[int]) -> ctypes.Array[c_uint64]:
