@@ -124,13 +124,14 @@ def test_what_is_in_the_variable_stays_in_front(tmp_path):
     assert folders(path="")[0] == sleek.PLUGIN_PATH
 
 
-def test_finders_that_raise_are_passed_over():
-    before = """
+@pytest.mark.parametrize("error", ["ImportError", "RuntimeError"])
+def test_finders_that_raise_are_passed_over(error):
+    before = f"""
 import sys
 class Finder:
     def find_spec(self, name, *more):
         if name in ("netCDF4", "hdf5plugin"):
-            raise ImportError(name)
+            raise {error}(name)
 sys.meta_path.insert(0, Finder())
 """
     assert folders(path="/first", before=before) == ["/first", sleek.PLUGIN_PATH]

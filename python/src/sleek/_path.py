@@ -33,7 +33,7 @@ def _of_wheels() -> list[str]:
     for package in _WHEELS:
         try:
             spec = importlib.util.find_spec(package)
-        except (ImportError, ValueError):  # a module or finder that somebody put in its place
+        except Exception:  # whatever a module or finder raises that somebody put in its place
             continue
         places = (spec.submodule_search_locations if spec else None) or []
         found += [os.path.join(place, "plugins") for place in places]
