@@ -254,6 +254,12 @@ def test_a_dataset_of_xarray(tmp_path, field):
     sleek.to_netcdf(level, tmp_path / "level.nc", abs=1e-3)
     with xarray.open_dataset(tmp_path / "level.nc", engine="h5netcdf") as back:
         assert np.array_equal(back["x"], level) and worst(level, back["data"]) <= 1e-3
+    # One without a name, whose dimensions and coordinates have the names that it might get.
+    nameless = xarray.DataArray(field, dims=("data", "data1"), coords={"data2": 3.0})
+    sleek.to_netcdf(nameless, tmp_path / "nameless.nc", abs=1e-3)
+    with xarray.open_dataset(tmp_path / "nameless.nc", engine="h5netcdf") as back:
+        assert list(back.data_vars) == ["data3"] and 0 < worst(field, back["data3"]) <= 1e-3 and back["data2"] == 3
+    assert filters_of(tmp_path / "nameless.nc")["data3"] == [sleek.FILTER_ID]
     with pytest.raises(TypeError, match="path is None"):
         sleek.to_netcdf(data, None, abs=1e-3)
     # Packed floats keep what is stored, however they are said to be packed.

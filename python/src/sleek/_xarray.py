@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
@@ -38,7 +39,9 @@ def to_netcdf(
     if type(dataset).__name__ == "DataTree":
         raise TypeError("a DataTree has several datasets: save each with group=..., the first with mode='w' and the others with mode='a'")
     if not hasattr(dataset, "data_vars"):
-        dataset = dataset.to_dataset(name="data" if dataset.name in (None, *dataset.dims, *dataset.coords) else dataset.name)
+        taken = (None, *dataset.dims, *dataset.coords)
+        names = itertools.chain([dataset.name, "data"], (f"data{n}" for n in itertools.count(1)))
+        dataset = dataset.to_dataset(name=next(name for name in names if name not in taken))
     if not options.get("compute", True):
         raise TypeError("compute=False is an option of data.to_netcdf alone; here the file is whole at the return")
     if path is None:
