@@ -78,7 +78,8 @@ impl Field<'_> {
                 let Block { start, count } = on_grid(part);
                 let (start, reach) = off_grid(&start, &count, level);
                 let at: Vec<u64> = start.iter().zip(&chunk_of(part)).map(|(at, first)| at - first).collect();
-                let mut bytes = cut_out(&decoder.decode(stored)?, &sides, &at, &reach, size);
+                let chunk = decoder.decode(stored)?;
+                let mut bytes = if reach == sides { chunk } else { cut_out(&chunk, &sides, &at, &reach, size) };
                 thin(&mut bytes, &reach, &count, level, size);
                 Ok(bytes)
             }

@@ -21,7 +21,7 @@ pub const HIDDEN: &str = "which this command cannot undo";
 /// Bytes that are made room for at least.
 const LEAST_ROOM: usize = 64 << 10;
 /// Bytes of whole chunks that are kept for other parts that have something of them.
-const KEPT_BYTES: usize = 16 << 20;
+const KEPT_BYTES: usize = 64 << 20;
 
 /// How chunks come from what is stored.
 pub struct Decoder {
@@ -69,8 +69,8 @@ impl Decoder {
         for start in field.starts_over(part) {
             let chunk = field.block_at(&start);
             if !kept.contains_key(&start) {
-                if kept.len() >= KEPT_BYTES / self.rim.bytes().max(1) {
-                    kept.clear();
+                while kept.len() > KEPT_BYTES / self.rim.bytes().max(1) {
+                    kept.pop_first();
                 }
                 kept.insert(start.clone(), self.bytes(&chunk, self.read(field, &chunk)?)?);
             }

@@ -20,7 +20,7 @@ use super::{attributes, provenance, views};
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::{Block, Field, set_chunk};
-use crate::hdf5::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, pipeline};
+use crate::hdf5::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, missing_filter, pipeline};
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -225,6 +225,8 @@ impl<'a> Copy<'a> {
     /// Makes a dataset of an old one's type and shape, without its data.
     fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Destination) -> Result<Id<'a>, String> {
         let hdf5 = self.hdf5;
+        // Where a filter's plugin was not asked for, HDF5 says that it is not there.
+        missing_filter(hdf5, creation)?;
         let space = h5_id!(hdf5, H5Dget_space(old.id))?;
         let (kind, name, at, by) = (self.type_for(kind)?, place.link.name.as_ptr(), place.at.id, place.properties.id);
         h5_id!(hdf5, H5Dcreate2(at, name, kind.id, space.id, by, creation.id, DEFAULT))

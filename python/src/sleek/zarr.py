@@ -113,9 +113,7 @@ class Sleek(ArrayBytesCodec):
                 await asyncio.to_thread(decompress, stream, out=restored.as_ndarray_like())
                 return restored
         array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
-        # Of bits that a filter made streams of integers were made, too.
-        of_filter = array.dtype.str == f"<i{kind.itemsize}" and kind.kind in "fmM" and self._is_lossless()
-        if of_filter or (array.dtype == np.uint8 and kind.name not in DTYPES):
+        if array.dtype == np.uint8 and kind.name not in DTYPES:
             array = array.reshape(-1).view(_little(kind))
         elif array.dtype.newbyteorder("=") != kind.newbyteorder("="):
             raise SleekError(f"the stream has elements of type {array.dtype}, the array of type {kind}", _CORRUPT)
