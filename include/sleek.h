@@ -17,7 +17,7 @@
 // ..._bytes, ..._size or ..._capacity; counts are in elements.
 //
 // Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
-// that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
+// that another one passed. The library starts threads of its own, which block all signals. It works in
 // a child after fork(). No function takes more than 32 KiB of its caller's stack.
 //
 // This file is written by cbindgen from src/api; do not edit it.

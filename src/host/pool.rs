@@ -1,7 +1,7 @@
 //! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use rayon::ThreadPool;
 
@@ -73,13 +73,23 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
     }
 }
 
-/// Runs `work` on a thread of the pool, whose stack is large, while this one waits; on this one where no pool can be
-/// had.
+/// Runs `work` on a thread of its own, whose stack is large, while this one waits; on this one where no thread can be
+/// had. One of the pool would take up other such work while it waits, which lets its stack grow without end.
 pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    match pool_of(1) {
-        Some(pool) => pool.install(work),
-        None => work(),
-    }
+    let work = Mutex::new(Some(work));
+    let taken = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let run = || {
+        crate::host::guard::enter_for_good();
+        taken().map(|work| work())
+    };
+    let done = std::thread::scope(|scope| {
+        let signals = Signals::of_pool_threads();
+        let new = std::thread::Builder::new().name("sleek".into()).stack_size(STACK_BYTES);
+        let thread = memory::has_room().then(|| fork::between_forks(|| new.spawn_scoped(scope, run)).ok()).flatten();
+        drop(signals);
+        thread.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    done.unwrap_or_else(|| (taken().expect("nobody has taken it"))())
 }
 
 /// A pool of at least `size` threads that belongs to this process.

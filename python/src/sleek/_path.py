@@ -11,16 +11,14 @@ from ._library import PLUGIN_PATH
 
 VARIABLE = "HDF5_PLUGIN_PATH"
 
-_WHEELS = ("netCDF4", "hdf5plugin")
-"""Packages that bring plugins of their own, in a folder called plugins."""
-
 
 def set_variable() -> None:
     """Adds our folder to the variable. What is in it stays and comes first; where it is not set, the folders that HDF5 would search by itself
-    come first, as the variable takes their place. netCDF4 sets it too, but only where it is not set: so its folder is added, and hdf5plugin's."""
+    come first, as the variable takes their place. netCDF4 sets it too, but only where it is not set: so its folder is added. That of
+    hdf5plugin is not: it registers its filters itself, and passes over those that HDF5 finds."""
     given = os.environ.get(VARIABLE)
     first = _defaults() if given is None else given.split(os.pathsep)
-    os.environ[VARIABLE] = joined([*first, PLUGIN_PATH, *_of_wheels()])
+    os.environ[VARIABLE] = joined([*first, PLUGIN_PATH, *_of_netcdf4()])
 
 
 def joined(folders: Iterable[str]) -> str:
@@ -28,16 +26,13 @@ def joined(folders: Iterable[str]) -> str:
     return os.pathsep.join(dict.fromkeys(folder for folder in folders if folder))
 
 
-def _of_wheels() -> list[str]:
-    found = []
-    for package in _WHEELS:
-        try:
-            spec = importlib.util.find_spec(package)
-        except Exception:  # whatever a module or finder raises that somebody put in its place
-            continue
-        places = (spec.submodule_search_locations if spec else None) or []
-        found += [os.path.join(place, "plugins") for place in places]
-    return [folder for folder in found if os.path.isdir(folder)]
+def _of_netcdf4() -> list[str]:
+    try:
+        spec = importlib.util.find_spec("netCDF4")
+    except Exception:  # whatever a module or finder raises that somebody put in its place
+        return []
+    places = (spec.submodule_search_locations if spec else None) or []
+    return [folder for folder in (os.path.join(place, "plugins") for place in places) if os.path.isdir(folder)]
 
 
 def _defaults() -> list[str]:
