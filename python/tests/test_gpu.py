@@ -192,7 +192,7 @@ def test_what_does_not_fit(kind):
         sleek.decompress(stream, out=kind.empty((60, 500), "f8"))
     with pytest.raises(ValueError, match="29999 elements; 30000 are restored"):
         sleek.decompress(stream, out=kind.empty(29_999, "f4"))
-    with pytest.raises(ValueError, match="elements of 4 bytes; a buffer of bytes"):
+    with pytest.raises(ValueError, match="elements of 4 bytes; bytes in one dimension"):
         sleek.compress(kind(field()), abs=1, out=kind.empty(30_000, "f4"))
     with pytest.raises(sleek.SleekError, match="too small|room|bytes"):
         sleek.compress(kind(field()), lossless=True, out=kind.empty(100, "u1"))

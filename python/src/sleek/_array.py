@@ -173,7 +173,7 @@ def compress_chunk(
     stream: bytes = compress_with(p, source)
     shape = a.shape if dims is None else dims
     for ones in range(1, min(_TRIES, _MOST_DIMS + 1 - len(shape))):
-        if len(stream) != (a.nbytes if plain_bytes is None else plain_bytes):
+        if len(stream) != (source.nbytes if plain_bytes is None else plain_bytes):
             break
         shaped(p, (1,) * ones + shape)
         stream = compress_with(p, source)
