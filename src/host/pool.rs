@@ -1,7 +1,8 @@
 //! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 
 use rayon::ThreadPool;
 
@@ -50,6 +51,11 @@ pub fn threads(requested: u32) -> usize {
 
 const MAX_THREADS: usize = 256;
 
+thread_local! {
+    /// Whether a thread is one of ours.
+    static OF_A_POOL: Cell<bool> = const { Cell::new(false) };
+}
+
 /// What making a pool takes of the heap at most, and each of its threads: where that is not there, nobody asks for a
 /// pool.
 const POOL_BYTES: usize = 64 << 10;
@@ -73,23 +79,13 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
     }
 }
 
-/// Runs `work` on a thread of its own, whose stack is large, while this one waits; on this one where no thread can be
-/// had. One of the pool would take up other such work while it waits, which lets its stack grow without end.
+/// Runs `work` on a thread of the pool, whose stack is large, while this one waits; on this one where it is of a pool,
+/// since while it waits for another pool it would take up more and more such work, or where no pool can be had.
 pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    let work = Mutex::new(Some(work));
-    let taken = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let run = || {
-        crate::host::guard::enter_for_good();
-        taken().map(|work| work())
-    };
-    let done = std::thread::scope(|scope| {
-        let signals = Signals::of_pool_threads();
-        let new = std::thread::Builder::new().name("sleek".into()).stack_size(STACK_BYTES);
-        let thread = memory::has_room().then(|| fork::between_forks(|| new.spawn_scoped(scope, run)).ok()).flatten();
-        drop(signals);
-        thread.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    done.unwrap_or_else(|| (taken().expect("nobody has taken it"))())
+    match pool_of(1).filter(|_| !OF_A_POOL.get()) {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
 }
 
 /// A pool of at least `size` threads that belongs to this process.
@@ -125,7 +121,10 @@ fn started(size: usize) -> Option<ThreadPool> {
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
         .stack_size(STACK_BYTES)
-        .start_handler(|_| crate::host::guard::enter_for_good())
+        .start_handler(|_| {
+            crate::host::guard::enter_for_good();
+            OF_A_POOL.set(true);
+        })
         .build();
     drop(signals);
     let pool = pool.ok()?;
