@@ -88,7 +88,8 @@ pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// A pool of at least `size` threads that belongs to this process.
+/// A pool of at least `size` threads that belongs to this process. Never inlined: callers have small stacks.
+#[inline(never)]
 pub(super) fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let process = fork::process();
     let current = POOL.load(Ordering::Acquire);
