@@ -548,9 +548,9 @@ int32_t sleek_inspect_dims(const void *src, size_t src_bytes, uint64_t *dims, si
 // Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
 int32_t sleek_chunk_sides(const void *src, size_t src_bytes, uint64_t *sides, size_t sides_capacity, int32_t *rank);
 
-// Tells what each chunk of a stream holds: exactly the ends of the values that come back, their sum, rounded in f64 on
-// the way, and how many are numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the
-// array is never held. Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
+// Tells what each chunk of a stream holds: exactly the ends of the values that come back, and how many are numbers,
+// missing values and NaN. Their sum is rounded in f64 on the way. Chunk after chunk is decoded by several threads, and
+// the array is never held. Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
 //
 // - src, src_bytes: the stream, exactly src_bytes bytes of host, GPU or managed memory.
 // - ranges: receives one for each chunk, in their order; room for capacity of them in host memory. May be NULL if

@@ -94,8 +94,8 @@ fn tally<W: Word>(bytes: &[u8], big_endian: bool, missing: &[u64], number: impl 
     range
 }
 
-/// What each chunk of a stream holds: exactly the smallest and the largest of the values that come back, their sum,
-/// rounded in f64 on the way, and how many are numbers, missing or NaN. Chunk after chunk is decoded, and the array is
+/// What each chunk of a stream holds: exactly the smallest and the largest of the values that come back, and how many
+/// are numbers, missing or NaN. Their sum is rounded in f64 on the way. Chunk after chunk is decoded, and the array is
 /// never held. Chunks are in their order; `container::Layout` tells which elements one has.
 pub fn chunk_ranges(src: &[u8]) -> Result<Vec<ChunkRange>> {
     let stream = Stream::open(src)?;

@@ -435,9 +435,9 @@ pub unsafe extern "C" fn sleek_chunk_sides(
     })
 }
 
-/// Tells what each chunk of a stream holds: exactly the ends of the values that come back, their sum, rounded in f64 on
-/// the way, and how many are numbers, missing values and NaN. Chunk after chunk is decoded by several threads, and the
-/// array is never held. Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
+/// Tells what each chunk of a stream holds: exactly the ends of the values that come back, and how many are numbers,
+/// missing values and NaN. Their sum is rounded in f64 on the way. Chunk after chunk is decoded by several threads, and
+/// the array is never held. Whoever asks often keeps what this tells, and decodes only the chunks that may answer.
 ///
 /// - src, src_bytes: the stream, exactly src_bytes bytes of host, GPU or managed memory.
 /// - ranges: receives one for each chunk, in their order; room for capacity of them in host memory. May be NULL if
