@@ -28,7 +28,12 @@ pub fn check(target: &Target) -> Result<(), String> {
 /// Why it failed, in words.
 pub fn reason(failed: Failed) -> String {
     match failed {
-        Failed::Unmet(unmet) => unmet.in_words(argument),
+        Failed::Unmet(unmet) => {
+            let mut words = String::new();
+            // A String takes all.
+            let _ = unmet.write(&mut words, |target| argument(&target));
+            words
+        }
         Failed::Other(why) => why,
     }
 }

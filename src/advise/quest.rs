@@ -1,9 +1,11 @@
 //! The quest for the absolute bound that meets a target: searched for on a sample, and tried on the whole until that
 //! meets it.
 
+use std::fmt::{self, Display, Write};
+
 use super::measured::Measured;
 use super::search::{FoundBound, Slack, search};
-use super::target::{EXACT, Target, in_digits};
+use super::target::{Digits, EXACT, Target};
 use crate::params::Bound;
 
 /// What a result may have beyond what was asked for: 2 % of its size.
@@ -166,24 +168,24 @@ pub struct Unmet {
 }
 
 impl Unmet {
-    /// It in words, where `word` says a target.
-    pub fn in_words(&self, word: impl Fn(&Target) -> String) -> String {
-        let by = match self.range {
-            Some(range) => format!("a bound as large as the value range, {},", in_digits(range)),
-            None => "its values have no range, of which a bound could be a part, and lossless".into(),
-        };
-        let gives = match self.target {
-            Target::Size(_) => format!("{} bytes", self.packed),
-            _ => format!("ratio {:.2}", self.ratio),
-        };
-        let (target, nearest) = (word(&self.target), word(&self.nearest));
-        format!("{target}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}")
+    /// Writes it in words, where `word` says a target.
+    pub fn write<D: Display>(&self, to: &mut impl Write, word: impl Fn(Target) -> D) -> fmt::Result {
+        write!(to, "{}: cannot be met: ", word(self.target))?;
+        match self.range {
+            Some(range) => write!(to, "a bound as large as the value range, {},", Digits(range))?,
+            None => to.write_str("its values have no range, of which a bound could be a part, and lossless")?,
+        }
+        match self.target {
+            Target::Size(_) => write!(to, " gives {} bytes", self.packed)?,
+            _ => write!(to, " gives ratio {:.2}", self.ratio)?,
+        }
+        write!(to, "; the nearest that can be met is {}", word(self.nearest))
     }
 }
 
-impl std::fmt::Display for Unmet {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str(&self.in_words(Target::to_string))
+impl Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.write(f, |target| target)
     }
 }
 

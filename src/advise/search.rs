@@ -1,6 +1,8 @@
 //! The bound of a score that grows with it: searched for on a sample, which is cheap, and tried on the whole, of which
 //! the sample tells most.
 
+use std::io::Write;
+
 /// Halvings of the bounds' logarithms on the sample.
 const HALVINGS: u32 = 18;
 /// Tries on the whole.
@@ -120,5 +122,11 @@ fn between(low: f64, high: f64) -> f64 {
 
 /// As many digits as people type.
 fn short(bound: f64) -> f64 {
-    format!("{bound:.3e}").parse().unwrap_or(bound)
+    let mut text = [0; 16];
+    let mut rest = &mut text[..];
+    let is_written = write!(rest, "{bound:.3e}").is_ok();
+    let left = rest.len();
+    let len = text.len() - left;
+    let parsed = str::from_utf8(&text[..len]).ok().and_then(|text| text.parse().ok());
+    parsed.filter(|_| is_written).unwrap_or(bound)
 }

@@ -50,13 +50,18 @@ impl std::fmt::Display for Target {
         match self {
             Target::Size(size) => write!(f, "{name}={size}"),
             Target::Ratio(value) | Target::Psnr(value) | Target::Ssim(value) => {
-                write!(f, "{name}={}", in_digits(*value))
+                write!(f, "{name}={}", Digits(*value))
             }
         }
     }
 }
 
 /// A number as people type it.
-pub fn in_digits(x: f64) -> String {
-    if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
+pub struct Digits(pub f64);
+
+impl std::fmt::Display for Digits {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let x = self.0;
+        if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { write!(f, "{x}") } else { write!(f, "{x:e}") }
+    }
 }

@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_h
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result, fail};
-use crate::host::{fpu, memory};
+use crate::host::{cancel, fpu, memory};
 
 const TEXT_BYTES: usize = 512;
 
@@ -45,6 +45,7 @@ pub fn status(body: impl FnOnce() -> Result<()>) -> i32 {
 }
 
 fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let _off = cancel::Off::until_dropped();
     wrap_panic_hook();
     // Requests are read and rounded under the same arithmetic everywhere.
     let _fpu = fpu::Guard::standard();

@@ -1,6 +1,5 @@
 //! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -51,11 +50,6 @@ pub fn threads(requested: u32) -> usize {
 
 const MAX_THREADS: usize = 256;
 
-thread_local! {
-    /// Whether a thread is one of ours.
-    static OF_A_POOL: Cell<bool> = const { Cell::new(false) };
-}
-
 /// What making a pool takes of the heap at most, and each of its threads: where that is not there, nobody asks for a
 /// pool.
 const POOL_BYTES: usize = 64 << 10;
@@ -64,6 +58,21 @@ const THREAD_BYTES: usize = 4 << 10;
 /// Bytes of a thread's stack: what Rust takes unless `RUST_MIN_STACK` says otherwise, which is meant for programs and
 /// must not end one.
 const STACK_BYTES: usize = 2 << 20;
+
+/// What glibc takes of a stack for itself and for thread-local variables, of which a host may have more than a stack.
+fn taken_of_stack() -> usize {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        type Minimum = unsafe extern "C" fn(*const libc::pthread_attr_t) -> usize;
+        // SAFETY: the function has this type wherever glibc has it, and reads no attributes.
+        unsafe {
+            let found = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
+            std::mem::transmute::<*mut libc::c_void, Option<Minimum>>(found).map_or(0, |of| of(std::ptr::null()))
+        }
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    0
+}
 
 /// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both
 /// must end whether the other has begun or not.
@@ -76,15 +85,6 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
             main()
         }),
         None => main(),
-    }
-}
-
-/// Runs `work` on a thread of the pool, whose stack is large, while this one waits; on this one where it is of a pool,
-/// since while it waits for another pool it would take up more and more such work, or where no pool can be had.
-pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    match pool_of(1).filter(|_| !OF_A_POOL.get()) {
-        Some(pool) => pool.install(work),
-        None => work(),
     }
 }
 
@@ -121,11 +121,8 @@ fn started(size: usize) -> Option<ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
-        .stack_size(STACK_BYTES)
-        .start_handler(|_| {
-            crate::host::guard::enter_for_good();
-            OF_A_POOL.set(true);
-        })
+        .stack_size(STACK_BYTES + taken_of_stack())
+        .start_handler(|_| crate::host::guard::enter_for_good())
         .build();
     drop(signals);
     let pool = pool.ok()?;

@@ -8,7 +8,7 @@ use crate::container::{Header, Index, Layout, MAX_RANK, Region, Wanted};
 use crate::error::{Kind, Result, fail};
 use crate::exec::{self, ExecOptions};
 use crate::host::fpu;
-use crate::host::memory::{Heap, filled, reserve};
+use crate::host::memory::{Heap, filled, gathered, reserve};
 use crate::missing::Missing;
 use crate::missing::sentinel::{self, ElementSample};
 use crate::params::{Bound, Params};
@@ -122,26 +122,37 @@ impl<'a> Request<'a> {
     /// Encodes an array for which all is declared. Where it has limits, what leaves them is put at them and the array
     /// is encoded anew, round after round as others leave then.
     fn encode(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-        let once = |params: &Params, src: &[u8], dst: &mut [u8]| {
-            let layout = &*self.with(params).layout_of(src.len(), dst.len())?;
-            self.codec.cpu().compress(params, layout, src, dst, options)
-        };
-        let mut n = once(self.params, src, dst)?;
-        let Some(limits) = self.params.limits.filter(|_| self.params.bound.mode().has_bound()) else { return Ok(n) };
-        let Some(mut inside) = Inside::new(self.params, limits, &Header::read(&dst[..n])?, src)? else {
-            return Ok(n);
-        };
+        let mut n = self.encode_once(src, dst, options)?;
+        let Some(inside) = &mut self.inside(src, &dst[..n])? else { return Ok(n) };
         for _ in 0..ROUNDS {
             Stream::open(&dst[..n])?.decompress_into(&mut inside.back, options)?;
             match inside.put(src)? {
                 Put::Nothing => return Ok(n),
-                Put::All => n = once(&inside.params, &inside.array, dst)?,
+                Put::All => n = self.with(&inside.params).encode_once(&inside.array, dst, options)?,
                 Put::NoRoom => break,
             }
         }
         // There is no room for the limits, or always another one that leaves.
         inside.params.bound = Bound::Lossless;
-        once(&inside.params, src, dst)
+        self.with(&inside.params).encode_once(src, dst, options)
+    }
+
+    /// Encodes an array, whatever its limits.
+    fn encode_once(&self, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+        let layout = &*self.layout_of(src.len(), dst.len())?;
+        self.codec.cpu().compress(self.params, layout, src, dst, options)
+    }
+
+    /// An array of which the stream may have left limits. Takes nothing of the caller's stack; never inlined, as
+    /// `layout_of`.
+    #[inline(never)]
+    fn inside(&self, src: &[u8], stream: &[u8]) -> Result<Option<Heap<Inside>>> {
+        match &self.params.limits {
+            Some(limits) if self.params.bound.mode().has_bound() => {
+                Inside::new(self.params, limits, &Header::read(stream)?, src)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The layout of the stream of so many `bytes`; refuses less room than header and index take. Takes nothing of the
@@ -176,10 +187,8 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 /// [`crate::compress_into`] a new buffer of the right size.
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     let options = ExecOptions::threads(params.threads);
-    let (mut dst, n) = Request::new(params)?.compress_to(src, options, |bytes| filled(bytes, 0u8))?;
-    dst.truncate(n);
-    dst.shrink_to_fit();
-    Ok(dst)
+    let (dst, n) = Request::new(params)?.compress_to(src, options, |bytes| filled(bytes, 0u8))?;
+    gathered(dst[..n].iter().copied())
 }
 
 /// The header of a stream, and its codec.

@@ -23,7 +23,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(params: &Params, limits: Limits) -> Result<Ends> {
+    fn of(params: &Params, limits: &Limits) -> Result<Ends> {
         let dtype = params.dtype;
         let sign = 1u64 << (8 * dtype.size() - 1);
         let missing = params.missing.of_type(dtype)?;
@@ -101,10 +101,8 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Of an array whose stream has this header; `None` where nothing is so near to a limit that it may leave. Never
-    /// inlined, so that nothing of it stays on the stack.
-    #[inline(never)]
-    pub fn new(params: &Params, limits: Limits, header: &Header, src: &[u8]) -> Result<Option<Heap<Inside>>> {
+    /// Of an array whose stream has this header; `None` where nothing is so near to a limit that it may leave.
+    pub fn new(params: &Params, limits: &Limits, header: &Header, src: &[u8]) -> Result<Option<Heap<Inside>>> {
         let ends = Ends::of(params, limits)?;
         if !ends.are_near(params.bound, header.abs_bound, src) {
             return Ok(None);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 enum { COUNT = 1 << 20, THREADS = 8 };
+// More than a stack of the library's threads, out of which glibc takes it.
+static __thread volatile char large[4 << 20];
 static double field[COUNT];
 static unsigned char *expected;
 static size_t expected_bytes;
@@ -48,8 +50,48 @@ static void *thread(void *number) {
     return NULL;
 }
 
+// Every codec and profile on the library's threads.
+static void stacks(void) {
+    uint64_t dims[] = {32, 32, 32, 32};
+    large[0] = 1;
+    double *rough = malloc(sizeof field);
+    for (unsigned i = 0, noise = 1; i < COUNT; i++) noise = noise * 1664525 + 1013904223, rough[i] = i * 1e-3 + (noise >> 8) * 1e-7;
+    for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_SMALL + 1; profile++) {
+        sleek_params p = defaults(SLEEK_F64);
+        p.threads = 4, p.dims = dims, p.rank = 4;
+        if (profile > SLEEK_SMALL) p.codec = SLEEK_CODEC_ZFP;
+        else p.profile = profile;
+        there_and_back(p, rough, COUNT, sizeof *rough, NULL, 0);
+        CHECK(sleek_find_bound(&p, rough, COUNT, SLEEK_TARGET_PSNR, 60) == SLEEK_OK);
+    }
+    free(rough);
+}
+
+// A thread that is to end calls the library first, and ends behind the call.
+static void *cancelled(void *unused) {
+    sleek_params p = defaults(SLEEK_F64);
+    size_t bound = sleek_compress_bound(&p, COUNT), bytes = 0;
+    unsigned char *stream = malloc(bound);
+    pthread_cancel(pthread_self());
+    p.threads = 2;
+    CHECK(sleek_compress(&p, field, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK);
+    free(stream);
+    pthread_testcancel();
+    return unused;
+}
+
+static void cancellation(void) {
+    pthread_t thread;
+    void *end = NULL;
+    CHECK(pthread_create(&thread, NULL, cancelled, NULL) == 0 && pthread_join(thread, &end) == 0);
+    CHECK(end == PTHREAD_CANCELED);
+}
+
 int main(void) {
     for (int i = 0; i < COUNT; i++) field[i] = i % 1000 * 0.25;
+    // Both in the first calls of a process.
+    IN_CHILD(cancellation());
+    IN_CHILD(stacks());
     sleek_params p = defaults(SLEEK_F64);
     size_t bound = sleek_compress_bound(&p, COUNT);
     expected = malloc(bound);

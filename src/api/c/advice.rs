@@ -8,7 +8,6 @@ use crate::advise::{self, Target};
 use crate::error::{Result, fail};
 use crate::host::guard::status;
 use crate::host::memory::Heap;
-use crate::host::pool;
 use crate::params::Params;
 
 /// Sets mode and bound of params to what meets a target on an array: SLEEK_ABS with a bound, or SLEEK_LOSSLESS. What
@@ -36,8 +35,7 @@ pub unsafe extern "C" fn sleek_find_bound(
         let asked = lossless(params)?;
         let src = elements(&asked, src, count)?;
         let target = target_of(target, value)?;
-        // A search takes more of a stack than callers have to have.
-        let found = pool::elsewhere(|| advise::bound_for(&asked, src, target))?;
+        let found = advise::bound_for(&asked, src, target)?;
         sleek_params::change(params, |own| {
             (own.mode, own.bound, own.range) = (found.mode() as i32, found.number(), 0.0);
             Ok(())

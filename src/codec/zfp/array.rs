@@ -10,7 +10,6 @@ use zfp_rs::{ZfpBitStreamRef, ZfpConfig, ZfpField, ZfpFieldMut, ZfpStreamAlignme
 use super::element::Element;
 use super::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES};
 use super::plan::fixed_rate;
-use super::with_stack;
 use crate::container::{Dims, Region};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
@@ -102,32 +101,25 @@ impl CompressedArray {
     /// Reads the box of `lens` elements from `start` on, slowest dimension first; returns the bytes written.
     pub fn read(&self, start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
         let (start, lens, bytes) = self.place(start, lens, dst.len())?;
-        let mut blocks = self.blocks()?;
-        let blocks = &mut *blocks;
-        with_stack(self.rank(), || blocks.store().transfer(start, lens, Move::Read(&mut dst[..bytes])))?;
+        self.blocks()?.store().transfer(start, lens, Move::Read(&mut dst[..bytes]))?;
         Ok(bytes)
     }
 
     /// Writes such a box. Floats must be finite: a block has one exponent.
     pub fn write(&self, start: &[u64], lens: &[u64], src: &[u8]) -> Result<()> {
         let (start, lens, bytes) = self.place(start, lens, src.len())?;
-        let mut blocks = self.blocks()?;
-        let blocks = &mut *blocks;
-        with_stack(self.rank(), || blocks.store().transfer(start, lens, Move::Write(&src[..bytes])))
+        self.blocks()?.store().transfer(start, lens, Move::Write(&src[..bytes]))
     }
 
     /// Encodes every block that was changed.
     pub fn flush(&self) -> Result<()> {
-        let mut blocks = self.blocks()?;
-        let blocks = &mut *blocks;
-        with_stack(self.rank(), || blocks.store().flush())
+        self.blocks()?.store().flush()
     }
 
     /// Shows all blocks, those that were changed encoded.
     pub fn blocks_as_they_are(&self, show: impl FnOnce(&[u64]) -> Result<()>) -> Result<()> {
         let mut blocks = self.blocks()?;
-        let blocks = &mut *blocks;
-        with_stack(self.rank(), || blocks.store().flush())?;
+        blocks.store().flush()?;
         show(blocks.store().words())
     }
 

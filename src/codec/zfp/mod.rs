@@ -18,13 +18,13 @@ use crate::container::{CodedChunk, EntryForm, Geometry, Header, Index, Kind, Lay
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
+use crate::host::fpu;
 use crate::host::memory::Heap;
-use crate::host::{fpu, pool};
 use crate::params::{Mode, Params};
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use crate::simd::stream::StreamingStores;
 use element::Element;
-use format::{CODEC_ZFP, MAX_AXES};
+use format::CODEC_ZFP;
 use plan::Plan;
 
 /// The codec of this module.
@@ -75,18 +75,6 @@ macro_rules! by_dtype {
     };
 }
 
-/// Runs `work` on arrays that have blocks of so many axes. These lie on the stack, and those of four axes, with what is
-/// made of them, take more than callers have to have.
-fn with_stack<R: Send>(axes: usize, work: impl FnOnce() -> R + Send) -> R {
-    if axes < MAX_AXES {
-        return work();
-    }
-    pool::elsewhere(|| {
-        let _fpu = fpu::Guard::standard();
-        work()
-    })
-}
-
 /// Compresses elements of one type. Never inlined, so that the stack holds one type's buffers.
 #[inline(never)]
 fn compress<E: Element>(
@@ -97,7 +85,7 @@ fn compress<E: Element>(
     dst: &mut [u8],
 ) -> Result<usize> {
     let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
-    with_stack(plan.axes.count(), || cpu::compress(&tiles, header, &[], options, src, dst))
+    cpu::compress(&tiles, header, &[], options, src, dst)
 }
 
 /// Restores elements of one type.
@@ -110,14 +98,14 @@ fn decompress<E: Element>(
     options: ExecOptions,
 ) -> Result<()> {
     let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
-    with_stack(plan.axes.count(), || cpu::decompress(&tiles, index, wanted, dst, options))
+    cpu::decompress(&tiles, index, wanted, dst, options)
 }
 
 /// Shows chunks of elements of one type.
 #[inline(never)]
 fn each_chunk<E: Element>(plan: &Plan, index: &Index, options: ExecOptions, show: ShowChunk) -> Result<()> {
     let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
-    with_stack(plan.axes.count(), || cpu::each_chunk(&tiles, index, options, show))
+    cpu::each_chunk(&tiles, index, options, show)
 }
 
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.

@@ -119,8 +119,13 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
     #[inline(always)]
     fn run<P: CodeVectors<V>, const V: usize>(self, _: P) -> Option<(u8, u64)> {
         let Sample { lens, every, zero, numbers, .. } = self;
-        let rows = [[[S::N::ZERO; STRIP]; PIECE / STRIP + 1]; 4];
-        let mut seen = SampledRows { sets: [M::NONE; SETS], count: 0, ends: (i64::MAX, i64::MIN), numbers, rows };
+        let mut seen = SampledRows {
+            sets: [M::NONE; SETS],
+            count: 0,
+            ends: (i64::MAX, i64::MIN),
+            numbers,
+            rows: [[[S::N::ZERO; STRIP]; PIECE / STRIP + 1]; 4],
+        };
         each_piece(lens, every, &mut seen);
         if seen.count == 0 {
             return None;
@@ -132,7 +137,7 @@ impl<M: Magnitudes, S: Numbers> Task for Sample<M, S> {
             costs[set] = seen.sets[set].cost();
         }
         for from in [middle, zero.unwrap_or(middle)] {
-            let mut distances = Distances { of: M::NONE, from, numbers, all: rows[0] };
+            let mut distances = Distances { of: M::NONE, from, numbers, all: &mut seen.rows[0] };
             each_piece(lens, every, &mut distances);
             costs[0] = costs[0].min(distances.of.cost());
             if zero.is_none() {
@@ -222,7 +227,7 @@ struct SampledRows<M, S: Numbers> {
     /// The least number and the greatest one.
     ends: (i64, i64),
     numbers: S,
-    /// Room for a piece and its neighbours along y, along z and along both, or for differences.
+    /// Room for a piece and its neighbours along y, along z and along both, or for differences along each set.
     rows: [Strips<S::N>; 4],
 }
 
@@ -289,8 +294,8 @@ impl<M: Magnitudes, S: Numbers> SampledRows<M, S> {
     fn column(&mut self, piece: &Piece) {
         let Piece { at, stride, count, before: [x, y, z], is_first } = *piece;
         let first = self.numbers.at(0);
+        let Some(sets) = self.rows.as_flattened_mut().first_chunk_mut::<SETS>() else { return };
         for from in (0..count).step_by(STRIP) {
-            let mut sets = [[S::N::ZERO; STRIP]; SETS];
             for k in 0..STRIP.min(count - from) {
                 // Less what is so far before: the number itself, and by one along y, along z and along both.
                 let of = |i: usize| {
@@ -322,14 +327,15 @@ impl<M: Magnitudes, S: Numbers> SampledRows<M, S> {
 }
 
 /// Distances from a number.
-struct Distances<M, S: Numbers> {
+struct Distances<'a, M, S: Numbers> {
     of: M,
     from: S::N,
     numbers: S,
-    all: Strips<S::N>,
+    /// Room for a piece.
+    all: &'a mut Strips<S::N>,
 }
 
-impl<M: Magnitudes, S: Numbers> PieceVisitor for Distances<M, S> {
+impl<M: Magnitudes, S: Numbers> PieceVisitor for Distances<'_, M, S> {
     #[inline(always)]
     fn show(&mut self, piece: Piece) {
         let Piece { at, stride, count, .. } = piece;

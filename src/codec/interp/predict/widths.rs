@@ -6,9 +6,9 @@ use crate::codec::interp::rules::{BIT, with_states};
 use crate::simd::word::Word;
 
 /// How many magnitudes have each width: a place that was added to a moment ago is slow to be added to again, so there
-/// are some of each.
+/// are some of each. A tile has fewer than 2^16 numbers.
 #[derive(Clone, Copy)]
-pub struct Widths([[u32; 65]; COPIES]);
+pub struct Widths([[u16; 65]; COPIES]);
 const COPIES: usize = 4;
 
 impl Magnitudes for Widths {
@@ -25,7 +25,7 @@ impl Magnitudes for Widths {
         }
         let count = count.min(STRIP);
         if any == 0 {
-            self.0[0][0] += count as u32;
+            self.0[0][0] += count as u16;
             return;
         }
         for (i, width) in widths[..count].iter().enumerate() {
@@ -41,7 +41,7 @@ impl Magnitudes for Widths {
         let (mut counts, mut all) = ([0u32; 65], 0);
         for width in 0..65 {
             for of in &self.0 {
-                counts[width] += of[width];
+                counts[width] += u32::from(of[width]);
             }
             all += counts[width];
         }
