@@ -148,6 +148,17 @@ pub fn is_there(n: usize) -> bool {
     found
 }
 
+/// Whether `n` bytes beside the heap can be had, such as threads have stacks in: as above.
+#[cfg(unix)]
+pub fn is_mapped(n: usize) -> bool {
+    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE};
+    // SAFETY: new pages, which nobody else has and nobody touches.
+    unsafe {
+        let pages = libc::mmap(std::ptr::null_mut(), n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        pages != MAP_FAILED && libc::munmap(pages, n) == 0
+    }
+}
+
 /// Whether there is room for the few small blocks that the standard library and libc take when something of theirs is
 /// used for the first time: both would end the process without.
 pub fn has_room() -> bool {

@@ -55,6 +55,9 @@ const MAX_THREADS: usize = 256;
 const POOL_BYTES: usize = 64 << 10;
 const THREAD_BYTES: usize = 4 << 10;
 
+/// Bytes beside the stacks, by which the heap may grow.
+const SPARE_BYTES: usize = 2 << 20;
+
 /// Bytes of a thread's stack: what Rust takes unless `RUST_MIN_STACK` says otherwise, which is meant for programs and
 /// must not end one.
 const STACK_BYTES: usize = 2 << 20;
@@ -98,10 +101,16 @@ pub(super) fn pool_of(size: usize) -> Option<&'static ThreadPool> {
         return Some(&p.pool);
     }
     let size = size.max(threads(0)).max(2).next_power_of_two();
+    let stack = STACK_BYTES + taken_of_stack();
+    // What is begun and has no room for the rest would end the process.
+    #[cfg(unix)]
+    if !memory::is_mapped(SPARE_BYTES + size * stack) {
+        return None;
+    }
     if !memory::is_there(POOL_BYTES + size * THREAD_BYTES) {
         return None;
     }
-    let pool = fork::between_forks(|| started(size))?;
+    let pool = fork::between_forks(|| started(size, stack))?;
     let fresh = Box::into_raw(Box::new(Pool { process, size, pool, _previous: current }));
     match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: `fresh` was leaked just now and is never freed from here on.
@@ -116,12 +125,12 @@ pub(super) fn pool_of(size: usize) -> Option<&'static ThreadPool> {
 
 /// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork
 /// in the midst of it would leave children that wait for it for ever.
-fn started(size: usize) -> Option<ThreadPool> {
+fn started(size: usize, stack: usize) -> Option<ThreadPool> {
     let signals = Signals::of_pool_threads();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
-        .stack_size(STACK_BYTES + taken_of_stack())
+        .stack_size(stack)
         .start_handler(|_| crate::host::guard::enter_for_good())
         .build();
     drop(signals);

@@ -59,7 +59,8 @@ int main(void) {
     p.threads = 1;
     CHECK(sleek_compress(&p, field, COUNT, expected, bound, &expected_bytes, NULL) == SLEEK_OK);
     int short_of_memory = 0, fine = 0;
-    for (size_t kib = 0; kib <= 32 << 10; kib = kib < 2048 ? kib + 64 : kib * 3 / 2) {
+    // Stacks of four threads take 8 MiB and more.
+    for (size_t kib = 0; kib <= 32 << 10; kib += kib < 2 << 10 ? 64 : kib < 12 << 10 ? 160 : kib / 2) {
         int code = starved(compress, kib << 10);
         CHECK(code == SLEEK_OK || code == SLEEK_E_OUT_OF_MEMORY);
         short_of_memory += code == SLEEK_E_OUT_OF_MEMORY, fine += code == SLEEK_OK;
