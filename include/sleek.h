@@ -347,7 +347,8 @@ int32_t sleek_params_init(struct sleek_params *params);
 // Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
 // "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". Those that the text does not name become the
 // default. It sets codec where it has codec=, find_fill where it has no-fill, and missing where it has the bits of a
-// value, fill=0x7fc00000. All other fields stay as they are. Numbers have a decimal point whatever the locale.
+// value, fill=0x7fc00000, or a second number, of which it takes the element of dtype. All other fields stay as they
+// are. Numbers have a decimal point whatever the locale.
 //
 // - params: set up by sleek_params_init(); unchanged after an error.
 // - text: ends with 0. Exactly one of abs=, noa=, rel=, rate=, precision= and lossless must be in it.

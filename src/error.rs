@@ -54,6 +54,16 @@ macro_rules! enumeration {
                     $($name::$value => $text,)+
                 }
             }
+
+            /// The same for C.
+            #[allow(dead_code, reason = "C asks for some of them")]
+            pub(crate) fn for_c(self) -> &'static std::ffi::CStr {
+                match self {
+                    $($name::$value => {
+                        std::ffi::CStr::from_bytes_with_nul(concat!($text, "\0").as_bytes()).unwrap_or_default()
+                    })+
+                }
+            }
         }
     };
 }
@@ -148,6 +158,18 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Items of a message, with a text between them; it takes no memory of its own.
+pub struct List<I>(pub I, pub &'static str);
+
+impl<I: Iterator<Item: fmt::Display> + Clone> fmt::Display for List<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.clone().enumerate().try_for_each(|(i, item)| {
+            f.write_str(if i == 0 { "" } else { self.1 })?;
+            item.fmt(f)
+        })
+    }
+}
 
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::error::{Result, enumeration, fail};
+use crate::error::{List, Result, enumeration, fail};
 use crate::host::environment;
 
 pub use crate::host::pool::threads;
@@ -133,7 +133,7 @@ impl Isa {
                 "{} is '{}'; one of {} is needed",
                 environment::SIMD,
                 named.display(),
-                names.join(", ")
+                List(names.iter(), ", ")
             ),
         }
     }

@@ -19,12 +19,19 @@ pub fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Bytes of the longest character that is written out.
+const MOST_ESCAPED: usize = r"\u{10ffff}".len();
+
 fn escaped(text: &str, steers: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&steers) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 8);
+    let mut shown = String::new();
     for c in text.chars() {
+        // Where there is no memory for more, the rest is left out: nothing else would be safe to show.
+        if shown.try_reserve(MOST_ESCAPED).is_err() {
+            break;
+        }
         if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     Cow::Owned(shown)

@@ -83,7 +83,7 @@ pub fn of_environment() -> Result<Option<Params>> {
 fn request(value: Option<OsString>) -> Result<Option<Params>> {
     let Some(value) = value.filter(|v| !v.is_empty()) else { return Ok(None) };
     let parsed = parse(&value.to_string_lossy());
-    parsed.map(Some).map_err(|e| Error::new(e.kind, format!("{}: {}", environment::PARAMS, e.message)))
+    parsed.map(Some).map_err(|e| Error::of(e.kind, format_args!("{}: {}", environment::PARAMS, e.message)))
 }
 
 /// The text that `parse` reads back as the same request.
@@ -121,15 +121,16 @@ pub fn format(params: &Params) -> String {
 }
 
 fn number(item: &str, value: Option<&str>) -> Result<f64> {
-    value
-        .and_then(|v| v.parse().ok())
-        .ok_or_else(|| Error::new(Kind::InvalidArgument, format!("'{item}' needs a number, as in 'abs=1e-3'")))
+    match value.and_then(|v| v.parse().ok()) {
+        Some(number) => Ok(number),
+        None => fail!(InvalidArgument, "'{item}' needs a number, as in 'abs=1e-3'"),
+    }
 }
 
 /// The smallest and the largest valid value, of which one may be left out.
 fn limits(item: &str, value: Option<&str>) -> Result<Option<Limits>> {
-    let needed =
-        || Error::new(Kind::InvalidArgument, format!("'{item}' needs two numbers, as in 'limits=0:1' or 'limits=0:'"));
+    let example = "'limits=0:1' or 'limits=0:'";
+    let needed = || Error::of(Kind::InvalidArgument, format_args!("'{item}' needs two numbers, as in {example}"));
     let (low, high) = value.and_then(|value| value.split_once(':')).ok_or_else(needed)?;
     let of = |text: &str, none: f64| {
         if text.trim().is_empty() { Ok(none) } else { text.trim().parse().map_err(|_| needed()) }

@@ -8,9 +8,11 @@ pub mod zfp;
 
 pub use shared::{Capabilities, Codec, CpuCodec, Detail, Info, ShowChunk};
 
+use std::fmt::{self, Display};
+
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
-use crate::error::{Result, fail};
+use crate::error::{List, Result, fail};
 use crate::missing::Missing;
 use crate::params::{Params, Profile};
 
@@ -74,10 +76,18 @@ pub fn refuse_retired(params: &Params) -> Result<()> {
     RETIRED.iter().filter(|codec| codec.0 == params.codec).try_for_each(retired)
 }
 
+/// A codec, for messages.
+struct Told(&'static dyn Codec);
+
+impl Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} ({})", self.0.id(), self.0.name())
+    }
+}
+
 /// All codecs, for messages.
-fn known() -> String {
-    let each: Vec<String> = REGISTRY.iter().map(|c| format!("{} ({})", c.id(), c.name())).collect();
-    each.join(", ")
+fn known() -> impl Display {
+    List(REGISTRY.iter().map(|codec| Told(*codec)), ", ")
 }
 
 /// The codec that `params` name, by its id or by a profile.
@@ -103,8 +113,8 @@ pub(crate) fn check_dtype(codec: &dyn Codec, dtype: DType) -> Result<()> {
     if can.contains(&dtype) {
         return Ok(());
     }
-    let names: Vec<_> = can.iter().map(|t| t.name()).collect();
-    fail!(UnsupportedType, "codec {} takes {}; {} was asked for", codec.name(), names.join(", "), dtype.name())
+    let names = List(can.iter().map(|t| t.name()), ", ");
+    fail!(UnsupportedType, "codec {} takes {names}; {} was asked for", codec.name(), dtype.name())
 }
 
 /// The codec that `params` ask for, if it can do what they ask for.
@@ -117,12 +127,12 @@ pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     // A codec that is named needs no profile, and then the default one means nothing.
     let profiles = codec.profiles();
     if !profiles.contains(&params.profile) && params.profile != Profile::default() {
-        let names: Vec<_> = profiles.iter().map(|p| p.name()).collect();
         return fail!(
             InvalidArgument,
-            "codec {} has the profiles {}; {} was asked for",
+            "codec {} has the profiles {}{}; {} was asked for",
             codec.name(),
-            if names.is_empty() { "none".into() } else { names.join(", ") },
+            if profiles.is_empty() { "none" } else { "" },
+            List(profiles.iter().map(|p| p.name()), ", "),
             params.profile.name()
         );
     }
@@ -130,15 +140,14 @@ pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     let can = codec.capabilities();
     let mode = params.bound.mode();
     if !can.modes.contains(&mode) {
-        let names: Vec<_> = can.modes.iter().map(|m| m.name()).collect();
         let others = REGISTRY.iter().filter(|c| c.capabilities().modes.contains(&mode)).map(|c| c.name());
         return fail!(
             InvalidArgument,
             "codec {} has the modes {}; {} was asked for, which codec {} has",
             codec.name(),
-            names.join(", "),
+            List(can.modes.iter().map(|m| m.name()), ", "),
             mode.name(),
-            others.collect::<Vec<_>>().join(" or ")
+            List(others, " or ")
         );
     }
     Ok(codec)

@@ -1,6 +1,6 @@
 //! Dimensions of an array, and boxes within them: pure arithmetic on indices.
 
-use crate::error::{Result, fail};
+use crate::error::{List, Result, fail};
 
 /// The most dimensions that an array can have; HDF5's limit too.
 pub const MAX_RANK: usize = 32;
@@ -24,8 +24,7 @@ impl std::fmt::Debug for Dims {
 
 impl std::fmt::Display for Dims {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let lens: Vec<String> = self.lens().iter().map(u64::to_string).collect();
-        f.write_str(&lens.join("x"))
+        List(self.lens().iter(), "x").fmt(f)
     }
 }
 

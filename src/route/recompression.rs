@@ -53,10 +53,13 @@ fn with_range((params, range): (Params, Option<(f64, f64)>), element: &[u8], src
     outside.push(0.0);
     outside.extend(numbers_of(&params, element));
     // What does not count and lies between others changes nothing.
-    let range = range.filter(|(lo, hi)| !outside.contains(lo) && !outside.contains(hi)).or_else(|| {
-        outside.extend(params.missing.numbers(params.dtype).ok()?);
-        extremes(&params, &outside, src)
-    });
+    let range = match range.filter(|(lo, hi)| !outside.contains(lo) && !outside.contains(hi)) {
+        Some(range) => Some(range),
+        None => {
+            outside.extend(params.missing.numbers(params.dtype)?);
+            extremes(&params, &outside, src)?
+        }
+    };
     let range = range.map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo));
     let bound = steady(params.dtype, params.bound.number(), range);
     Ok(params.with_bound(bound))
@@ -69,19 +72,20 @@ fn numbers_of(params: &Params, src: &[u8]) -> impl Iterator<Item = f64> {
 }
 
 /// Smallest and largest number of `src` that is none of `outside`.
-fn extremes(params: &Params, outside: &[f64], src: &[u8]) -> Option<(f64, f64)> {
+fn extremes(params: &Params, outside: &[f64], src: &[u8]) -> Result<Option<(f64, f64)>> {
     let mut fills: Vec<f64> = Vec::new();
+    reserve(&mut fills, outside.len())?;
     for number in outside.iter().filter(|number| number.is_finite()) {
         if !fills.contains(number) {
             fills.push(*number);
         }
     }
     if fills.len() <= MAX_MISSING {
-        return cpu::value_range(params, &fills, src);
+        return Ok(cpu::value_range(params, &fills, src));
     }
     // One more than the fast way takes.
     let counted = numbers_of(params, src).filter(|v| v.is_finite() && !fills.contains(v));
-    counted.fold(None, |range, v| Some(range.map_or((v, v), |(lo, hi): (f64, f64)| (lo.min(v), hi.max(v)))))
+    Ok(counted.fold(None, |range, v| Some(range.map_or((v, v), |(lo, hi): (f64, f64)| (lo.min(v), hi.max(v))))))
 }
 
 /// `noa` for a chunk of this range with a step that is a power of two, at most bound × range.

@@ -177,6 +177,13 @@ static void in_words(void) {
     CHECK(sleek_params_parse(&p, "abs=1e-3,codec=sleek,fill=0x7fc00000") == SLEEK_OK);
     q.codec = SLEEK_CODEC_SLEEK, q.missing[0] = 0x7fc00000, q.missing_count = 1;
     CHECK(memcmp(&p, &q, sizeof p) == 0);
+    // Of a second number it takes the element of dtype.
+    CHECK(sleek_params_parse(&p, "abs=1e-3,codec=sleek,fill=-9999,fill=1") == SLEEK_OK);
+    q.missing[0] = 0x3ff0000000000000, q.fill_value = -9999, q.has_fill_value = 1;
+    CHECK(memcmp(&p, &q, sizeof p) == 0);
+    p.dtype = 0;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "set dtype before", sleek_params_parse(&p, "abs=1e-3,fill=-9999,fill=1"));
+    p.dtype = SLEEK_F64, p.has_fill_value = q.has_fill_value = 0, p.fill_value = q.fill_value = 0;
     p.codec = SLEEK_CODEC_DEFAULT, p.missing_count = 0, memset(p.missing, 0, sizeof p.missing);
     q.find_fill = 2;
     CHECK(sleek_compress_bound(&q, 1) == 0 && strstr(sleek_last_error(), "find_fill 2"));

@@ -147,6 +147,38 @@ static int parse(void) {
     return sleek_params_parse(&p, "abs=0.25,profile=fast,fill=-9999");
 }
 
+// The range of what lies between marks and zeros.
+static int of_chunk(void) {
+    sleek_params p = request();
+    p.codec = SLEEK_CODEC_DEFAULT, p.mode = SLEEK_NOA;
+    return sleek_params_of_chunk(&p, field, COUNT);
+}
+
+// Refusals keep their codes; their texts are as long as there is memory for.
+static int refusals(void) {
+    enum { REQUESTS = 6 };
+    static uint64_t others[] = {7, 7};
+    sleek_params all[REQUESTS];
+    size_t bytes;
+    for (int i = 0; i < REQUESTS; i++) all[i] = defaults(SLEEK_F32), all[i].mode = SLEEK_ABS, all[i].bound = 1;
+    all[0].codec = SLEEK_CODEC_ZFP, all[0].mode = SLEEK_NOA;
+    all[1].codec = SLEEK_CODEC_ZFP, all[1].dtype = SLEEK_I8, all[1].mode = SLEEK_LOSSLESS;
+    all[2].codec = 99, all[3].codec = SLEEK_CODEC_INTERP, all[3].profile = SLEEK_FAST;
+    all[4].dims = others, all[4].rank = 2, all[5].missing_count = 1, all[5].missing[0] = 1ull << 40;
+    for (int i = 0; i < REQUESTS; i++) {
+        int code = sleek_compress(&all[i], field, COUNT, copy, sizeof copy, &bytes, NULL);
+        if (code == SLEEK_E_OUT_OF_MEMORY) return code;
+        CHECK(code == (i == 1 ? SLEEK_E_UNSUPPORTED_TYPE : SLEEK_E_INVALID_ARGUMENT) && *sleek_strerror(code));
+    }
+    static const char *const words[] = {"abs=x", "abs=1,limits=5", "abs=1,fill=0x", "abs=1,codec=no\n", "abs=1,what"};
+    for (int i = 0; i < 5; i++) {
+        int code = sleek_params_parse(&all[0], words[i]);
+        if (code == SLEEK_E_OUT_OF_MEMORY) return code;
+        CHECK(code == SLEEK_E_INVALID_ARGUMENT);
+    }
+    return SLEEK_OK;
+}
+
 // A failure of the filter has a text alone.
 static int filter(unsigned flags, const void *chunk, size_t bytes) {
     const filter_class *class = H5PLget_plugin_info();
@@ -212,6 +244,7 @@ int main(int argc, char **argv) {
     lossless = argc > 2;
     static const struct { const char *name; int (*call)(void); } CALLS[] = {
         {"compress", compress}, {"decompress", decompress}, {"damaged", damaged}, {"range", range}, {"inspect", inspect}, {"parse", parse},
+        {"range of a chunk", of_chunk}, {"refusals", refusals},
         {"find, SSIM", find_ssim}, {"find, none", find_none},
         {"filter, writing", filter_writes}, {"filter, reading", filter_reads},
     };

@@ -11,9 +11,8 @@ mod memory;
 mod structs;
 mod types;
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::mem::offset_of;
-use std::sync::OnceLock;
 
 use crate::container::{Geometry, Header, Index, MAX_RANK};
 use crate::dtype::DType;
@@ -45,7 +44,8 @@ pub unsafe extern "C" fn sleek_params_init(params: *mut sleek_params) -> i32 {
 /// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
 /// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". Those that the text does not name become the
 /// default. It sets codec where it has codec=, find_fill where it has no-fill, and missing where it has the bits of a
-/// value, fill=0x7fc00000. All other fields stay as they are. Numbers have a decimal point whatever the locale.
+/// value, fill=0x7fc00000, or a second number, of which it takes the element of dtype. All other fields stay as they
+/// are. Numbers have a decimal point whatever the locale.
 ///
 /// - params: set up by sleek_params_init(); unchanged after an error.
 /// - text: ends with 0. Exactly one of abs=, noa=, rel=, rate=, precision= and lossless must be in it.
@@ -538,14 +538,8 @@ pub extern "C" fn sleek_last_error() -> *const c_char {
 /// NULL; belongs to the library and stays valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn sleek_strerror(code: i32) -> *const c_char {
-    static TEXTS: OnceLock<Vec<(i32, CString)>> = OnceLock::new();
-    guard(c"internal error".as_ptr(), || {
-        let texts = crate::host::fork::once(&TEXTS, || {
-            let text = |kind: &Kind| (kind.code(), CString::new(kind.text()).unwrap_or_default());
-            Kind::ALL.iter().map(text).chain([(0, c"no error".to_owned())]).collect()
-        });
-        Ok(texts.iter().find(|(c, _)| *c == code).map_or(c"unknown status code".as_ptr(), |(_, text)| text.as_ptr()))
-    })
+    let none = if code == 0 { c"no error" } else { c"unknown status code" };
+    Kind::ALL.into_iter().find(|kind| kind.code() == code).map_or(none, Kind::for_c).as_ptr()
 }
 
 /// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.

@@ -103,25 +103,23 @@ impl sleek_params {
             self.find_fill = if search { 1 } else { -1 };
         }
         (self.fill_value, self.has_fill_value) = (0.0, 0);
-        if request.missing.iter().any(|value| matches!(value, MissingValue::Bits(_))) {
-            self.missing_count = 0;
-        }
+        let mut count = 0;
         for value in request.missing.iter() {
-            match value {
+            self.missing[count] = match value {
                 MissingValue::Number(x) if self.has_fill_value == 0 => {
                     (self.fill_value, self.has_fill_value) = (x, 1);
+                    continue;
                 }
-                MissingValue::Bits(bits) => {
-                    self.missing[self.missing_count as usize] = bits;
-                    self.missing_count += 1;
+                MissingValue::Number(x) if self.dtype == 0 => {
+                    return fail!(InvalidArgument, "a second missing value, {x}, in words: set dtype before");
                 }
-                MissingValue::Number(x) => {
-                    return fail!(
-                        InvalidArgument,
-                        "a second missing value, {x}, in words: name it by its bits, or set missing"
-                    );
-                }
-            }
+                MissingValue::Number(_) => value.bits(DType::from_code(code("dtype", self.dtype)?)?)?,
+                MissingValue::Bits(bits) => bits,
+            };
+            count += 1;
+        }
+        if count > 0 {
+            self.missing_count = count as i32;
         }
         Ok(())
     }

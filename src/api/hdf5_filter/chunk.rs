@@ -16,9 +16,9 @@ use crate::params::{Bound, Params, Profile};
 use crate::route::cpu::Request;
 use crate::route::{self, Codec, recompression};
 
-/// A chunk's length in words.
-fn told(right: &RangeInclusive<u64>) -> String {
-    if right.start() == right.end() { format!("{}", right.end()) } else { format!("{} or more", right.start()) }
+/// A chunk's least length, and whether there are more.
+fn told(right: &RangeInclusive<u64>) -> (u64, &'static str) {
+    (*right.start(), if right.start() == right.end() { "" } else { " or more" })
 }
 
 /// Refuses a stream that holds something else than a chunk, as far as the words tell: HDF5 itself takes what comes for
@@ -27,7 +27,8 @@ fn told(right: &RangeInclusive<u64>) -> String {
 pub fn expect(values: &CdValues, header: &Header) -> Result<()> {
     let (right, Layout { raw_bytes, dtype, .. }) = (values.chunk_bytes(), header.layout);
     if !right.contains(&raw_bytes) {
-        return fail!(Corrupt, "the stream holds {raw_bytes} bytes; a chunk of the dataset has {}", told(&right));
+        let (least, more) = told(&right);
+        return fail!(Corrupt, "the stream holds {raw_bytes} bytes; a chunk of the dataset has {least}{more}");
     }
     let Some(element) = &values.element else { return Ok(()) };
     let is_plain = element.dtype == DType::U8 && element.bytes != 1;
@@ -44,7 +45,8 @@ pub fn expect(values: &CdValues, header: &Header) -> Result<()> {
 pub fn params(values: &CdValues, bytes: usize) -> Result<(Params, &'static dyn Codec)> {
     let right = values.chunk_bytes();
     if !right.contains(&(bytes as u64)) {
-        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {}", told(&right));
+        let (least, more) = told(&right);
+        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {least}{more}");
     }
     let params = match values.params()? {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => params,

@@ -10,7 +10,7 @@ use super::abi::{Functions, Herr, MESSAGE_KINDS, Push};
 use super::caller::Caller;
 use super::resolve::Hdf5;
 use crate::error::{Error, Kind};
-use crate::host::{environment, fork};
+use crate::host::{environment, fork, memory};
 use crate::printable::printable;
 
 /// The version of the library.
@@ -26,8 +26,8 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
 /// called from within a filter, so that two failures at once would make ids in the same tables: there nothing is
 /// pushed.
 fn push(caller: Caller, error: &Error) {
-    // Looking for the functions takes memory.
-    if error.kind == Kind::OutOfMemory {
+    // Looking for the functions takes memory, and so does the text.
+    if error.kind == Kind::OutOfMemory || !memory::has_room() {
         return;
     }
     let hdf5 = Hdf5::at(caller.address()).map(|found| found.filter(|hdf5| hdf5.H5TSglobal_pool_create.is_none()));

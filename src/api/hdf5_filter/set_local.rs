@@ -11,6 +11,7 @@ use super::{neighbours, report};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec;
+use crate::host::memory;
 use crate::missing::MAX_MISSING;
 use crate::params::{Bound, MissingValues, Params};
 use crate::route;
@@ -26,6 +27,9 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid) -> Herr
     let place = 0;
     let caller = Caller::of(&place);
     guard(-1, caller, || {
+        if !memory::has_room() {
+            return fail!(OutOfMemory, "a dataset's description has no room");
+        }
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
         exec::check_environment()?;
         match Hdf5::at(caller.address())? {

@@ -2,6 +2,7 @@
 //! any of them is read and written by itself. Decoded blocks are kept in a cache; one that was changed is encoded again
 //! when another one takes its place.
 
+use std::fmt::Display;
 use std::sync::MutexGuard;
 
 use zfp_rs::bitstream::ZfpBitStreamRefMut;
@@ -248,12 +249,9 @@ impl<E: Element> Blocks<E> {
         let (lens, each, words_each) = (self.lens_of(block), self.each(), self.words_each);
         let count = lens.iter().filter(|n| **n > 0).product();
         let words = &self.words[block * words_each..][..words_each];
-        ZfpFieldMut::new(&mut self.elements[line * each..][..count], lens)
-            .map_err(|e| e.to_string())
-            .and_then(|mut field| {
-                ZfpBitStreamRef::from_words(words).decompress(&self.config, &mut field).map_err(|e| e.to_string())
-            })
-            .map_err(|e| Error::of(Kind::Internal, format_args!("block {block} cannot be decoded: {e}")))?;
+        let blame = |e: &dyn Display| Error::of(Kind::Internal, format_args!("block {block} cannot be decoded: {e}"));
+        let mut field = ZfpFieldMut::new(&mut self.elements[line * each..][..count], lens).map_err(|e| blame(&e))?;
+        ZfpBitStreamRef::from_words(words).decompress(&self.config, &mut field).map_err(|e| blame(&e))?;
         self.lines[line] = (block, false);
         Ok(line)
     }
@@ -267,12 +265,9 @@ impl<E: Element> Blocks<E> {
         let (lens, each, words_each) = (self.lens_of(block), self.each(), self.words_each);
         let count = lens.iter().filter(|n| **n > 0).product();
         let words = &mut self.words[block * words_each..][..words_each];
-        ZfpField::new(&self.elements[line * each..][..count], lens)
-            .map_err(|e| e.to_string())
-            .and_then(|field| {
-                ZfpBitStreamRefMut::from_words(words).compress(&self.config, &field).map_err(|e| e.to_string())
-            })
-            .map_err(|e| Error::of(Kind::Internal, format_args!("block {block} cannot be encoded: {e}")))?;
+        let blame = |e: &dyn Display| Error::of(Kind::Internal, format_args!("block {block} cannot be encoded: {e}"));
+        let field = ZfpField::new(&self.elements[line * each..][..count], lens).map_err(|e| blame(&e))?;
+        ZfpBitStreamRefMut::from_words(words).compress(&self.config, &field).map_err(|e| blame(&e))?;
         self.lines[line].1 = false;
         Ok(())
     }
