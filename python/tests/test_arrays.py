@@ -153,6 +153,26 @@ def test_masked_arrays_keep_their_masks():
     assert len(sleek.compress(a, abs=1e-9)) <= sleek.compress_bound(a, abs=1e-9)
 
 
+class Lazy:
+    """An array that is computed when it is asked for, as dask's."""
+
+    def __init__(self, array):
+        self.compute, self._meta = lambda: array, array[:0]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.compute(), dtype)
+
+
+@pytest.mark.parametrize("of", [Lazy, lambda a: list(a.reshape(10, -1))])
+def test_masks_of_arrays_that_numpy_sees_without(of):
+    a = np.ma.masked_less(field(), 275)
+    b = sleek.decompress(sleek.compress(of(a), abs=1e-3), masked=True)
+    assert np.array_equal(b.mask.ravel(), a.mask) and a.mask.any()
+    assert sleek.find_bound(of(a), ratio=9) == sleek.find_bound(np.ma.array(of(a)) if of is not Lazy else a, ratio=9)
+    with pytest.raises(TypeError, match="masked"):
+        sleek.CompressedArray(b.shape, rate=16)[...] = of(a)
+
+
 def test_masked_bfloat16():
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     a = np.ma.array(np.arange(10).astype(bfloat16), mask=[True, False] * 5)

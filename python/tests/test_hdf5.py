@@ -376,7 +376,7 @@ def test_what_a_caller_names_goes_before_what_a_variable_declares():
     assert sleek.h5("abs=1,no-fill", variable=variable) == none
     # A zero is two elements.
     variable.attrs["missing_value"] = [0.0, -9999.0, 1e20, np.nan]
-    assert sleek.h5(abs=1, variable=variable) == sleek.h5("abs=1,fill=0,fill=0xc61c3c00,fill=0x60ad78ec")
+    assert sleek.h5(abs=1, variable=variable) == sleek.h5(f"abs=1,fill=0,fill=-9999,fill={float(np.float32(1e20))}")
     variable.attrs["missing_value"] = np.arange(4.0)
     with pytest.raises(sleek.SleekError, match="of which 0 counts twice"):
         sleek.h5(abs=1, variable=variable)
@@ -419,6 +419,57 @@ def test_values_stay_in_the_valid_range(tmp_path, attrs, profile):
     assert "_FillValue" in attrs or back[valid].min() >= 0
     assert np.array_equal(back[~valid], cover[~valid])
     assert profile != "adaptive" or restored()[valid].max() > 1
+
+
+@pytest.mark.parametrize("declared, stored", [("f8", "f4"), ("f4", "f8"), ("f4", "f2")])
+def test_missing_values_of_a_variable_that_is_stored_as_another_type(tmp_path, declared, stored):
+    x = np.random.default_rng(3).normal(scale=300, size=4000)
+    x[5::50], x[7::50] = -9999.9, -887.7
+    x, marks = x.astype(declared), np.array([-9999.9, -887.7, np.nan], declared)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=x.astype(stored), chunks=(1000,), **sleek.h5(abs=2.7, variable=Variable(missing_value=marks)))
+    with h5py.File(tmp_path / "f.h5") as f:
+        for mark in marks[:2].astype(stored):
+            assert np.array_equal(f["t"][:] == mark, x.astype(stored) == mark)
+
+
+@pytest.mark.parametrize("low, high, mark", [(-0.1, 0.1, None), (-0.1, 0.5, -9999), (-0.5, 0.1, -9999), (-0.1, 0.1, -9999), (-0.5, 0.1, 0)])
+def test_limits_in_a_wider_type_as_far_as_there_is_room(tmp_path, low, high, mark):
+    x = np.random.default_rng(0).uniform(low, high, 5000).astype("f4").clip(np.float32(low), np.float32(high))
+    x[::5], x[1::5] = np.float32(low), np.float32(high)
+    x[2::50] = 7 if mark is None else mark
+    declared = Variable(valid_range=np.array([low, high]), **({} if mark is None else {"missing_value": np.float32(mark)}))
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=x, chunks=(5000,), **sleek.h5(abs=0.03, profile="small", variable=declared))
+    with h5py.File(tmp_path / "f.h5") as f:
+        back = f["t"][:]
+    valid = x != (7 if mark is None else mark)
+    assert back[valid].min() >= np.float32(low)
+    # Of the last two the second end, which lies beyond as the nearest float, has no room: 0 takes two places.
+    if mark is None or -0.1 != low or mark == 0:
+        assert back[valid].max() <= (np.float32(high) if mark != 0 else high + 0.03)
+
+
+@pytest.mark.parametrize("name", ["bool", "float8_e4m3fn"])
+def test_what_goes_as_bytes_is_no_number(tmp_path, name):
+    dtype = np.dtype(bool) if name == "bool" else np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    a = (np.arange(400) % 3 == 1).astype("u1").view(dtype)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        for kind in ("f4", "f8", "i1", "u2"):
+            numbers = f.create_dataset(kind, data=np.arange(400).astype(kind), chunks=(100,), **sleek.h5(lossless=True))
+            with pytest.raises(TypeError, match=f"elements of type {name}, the dataset of type {numbers.dtype}"):
+                sleek.read(numbers, out=a.copy())
+            if name == "bool":
+                sleek.write(numbers, a)
+                assert np.array_equal(numbers[:], a)
+            else:
+                with pytest.raises(TypeError, match=f"elements of type {name}"):
+                    sleek.write(numbers, a)
+        as_bytes = f.create_dataset("u1", (400,), "u1", chunks=(100,), **sleek.h5(lossless=True))
+        sleek.write(as_bytes, a)
+        back = np.empty_like(a)
+        sleek.read(as_bytes, out=back)
+        assert back.tobytes() == a.tobytes() == as_bytes[:].tobytes()
 
 
 @pytest.mark.parametrize("profile", ["adaptive", "fast", "small"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, FLOATS, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, element, gains_by_dims, in_words, is_bytes, number, numpy_dtype, missing_of, of_chunk, own_shape, params, searching, shaped
+from ._params import CODECS, DTYPES, FLOATS, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, computed, element, gains_by_dims, in_words, is_bytes, number, numpy_dtype, missing_of, of_chunk, own_shape, params, searching, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ def compress_chunk(
 def without_mask(array: npt.ArrayLike, words: str) -> tuple[npt.ArrayLike, str]:
     """A masked array with the missing value that a request names first where the mask is, or with its own fill value, which the request
     names then. Streams of integers name no missing values."""
+    array = computed(array)
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
         return array, words
     # numpy has text for the fill value of a type that is not its own, such as bfloat16.

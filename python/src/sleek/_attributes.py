@@ -29,10 +29,8 @@ def with_declared(variable: Any, request: str | None, asked: Mapping[str, Any], 
     more = [] if limits is None else ["limits=" + ":".join("" if end is None else number("limits", end) for end in limits)]
     if limits is not None and "fill" not in keys:
         marks += beyond(variable, limits, _MOST_KNOWN - len(marks) - (0 in marks))
-    # In words one is a number, further ones are an element's bits.
-    more += [f"fill={number('fill', mark)}" for mark in marks[:1]]
-    more += [f"fill={int(mark.view(f'u{mark.itemsize}')):#x}" for mark in marks[1:]]
-    return ",".join([words, *more])
+    # As numbers, since the array may be stored as elements of another type.
+    return ",".join([words, *more, *(f"fill={number('fill', mark)}" for mark in marks)])
 
 
 def declared(variable: Any) -> list[Any]:
@@ -67,9 +65,11 @@ def beyond(variable: Any, limits: tuple[float | None, float | None], room: int) 
     for end, sign in zip(limits, (-1, 1)):
         with np.errstate(over="ignore"):
             element = None if end is None else np.asarray(end).astype(dtype)[()]
-        if element is not None and np.isfinite(element) and sign * float(element) > sign * float(end or 0):
+        places = 1 + (element == 0)  # as above
+        if element is not None and np.isfinite(element) and sign * float(element) > sign * float(end or 0) and places <= room:
             found.append(element)
-    return found if len(found) <= room else []
+            room -= places
+    return found
 
 
 def valid_limits(variable: Any) -> tuple[float | None, float | None] | None:

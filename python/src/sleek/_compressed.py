@@ -11,7 +11,7 @@ import numpy as np
 import numpy.ma  # at the end of a process nothing is imported any more
 
 from ._library import Params, check, lib
-from ._params import CODEC_IDS, MODES, SIZE, element, natural
+from ._params import CODEC_IDS, MODES, SIZE, computed, element, natural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +96,7 @@ class CompressedArray:
         return box[steps].reshape(shape)[()]
 
     def __setitem__(self, key: Any, value: npt.ArrayLike) -> None:
+        value = computed(value)
         if np.ma.is_masked(value):
             raise TypeError("the values are masked, and an array has no mask: write filled(x) of them")
         start, count, shape, steps = self._box(key)

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _stream
 from ._library import DirectInfo, check, lib
-from ._params import numpy_dtype
+from ._params import computed, is_bytes, numpy_dtype
 from ._place import Place, of_gpu, of_host, of_output, on_gpu
 
 ROUTES = ("nothing", "ordinary", "threads", "gpu")
@@ -50,9 +50,11 @@ def write(dataset: Any, array: Any, *, start: tuple[int, ...] | None = None, cud
     ('threads', 2)
     """
     stream = _stream.handle(cuda_stream)
+    array = computed(array)
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise TypeError("the array has masked values, and a dataset no mask: write array.filled(x), where x is what the dataset declares missing")
     place = of_gpu(array, stream) if on_gpu(array) else of_host(np.asarray(array, order="C"))
+    _refuse_bytes(place, dataset, ("bool",))
     return _transfer(lib.sleek_h5d_write, dataset, array, place, start, stream)
 
 
@@ -91,7 +93,15 @@ def read(
     if out is None:
         raise TypeError("out, stride, above or below is needed")
     stream = _stream.handle(cuda_stream)
-    return _transfer(lib.sleek_h5d_read, dataset, out, of_output(out, stream), start, stream)
+    place = of_output(out, stream)
+    _refuse_bytes(place, dataset)
+    return _transfer(lib.sleek_h5d_read, dataset, out, place, start, stream)
+
+
+def _refuse_bytes(place: Place, dataset: Any, numbers: tuple[str, ...] = ()) -> None:
+    """Raises where HDF5 would take elements that go as bytes for numbers, which truth values are where they are written."""
+    if is_bytes(place.kind) and place.kind not in numbers and dataset.dtype.name not in ("uint8", place.kind):
+        raise TypeError(f"the array has elements of type {place.kind}, the dataset of type {dataset.dtype}: HDF5 does not convert these; use array.astype")
 
 
 def _transfer(function: Any, dataset: Any, array: Any, place: Place, start: tuple[int, ...] | None, stream: int | None) -> Transfer:

@@ -274,6 +274,15 @@ def as_elements(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return a.view("u1") if is_bytes(a.dtype.name) else a
 
 
+def computed(array: Any) -> Any:
+    """An array whose mask numpy knows: of arrays of dask, and of lists of masked arrays, it takes the elements alone."""
+    if isinstance(getattr(array, "_meta", None), np.ma.MaskedArray):
+        return array.compute()
+    if isinstance(array, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in array):
+        return np.ma.array(array)
+    return array
+
+
 def unknown_type(name: str) -> SleekError:
     known = ", ".join((*DTYPES, *PAIRS, "bool", "float8_*"))
     return SleekError(f"elements of type {name} are not known; known are {known}", UNSUPPORTED_TYPE)

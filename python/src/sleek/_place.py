@@ -27,6 +27,8 @@ class Place(NamedTuple):
     element: tuple[int, int]
     """The element type of sleek.h, and whether it is big-endian."""
     itemsize: int
+    kind: str
+    """What the array's library calls its elements."""
     stream: int | None
     """The CUDA stream that the data is ready on; none where it is ready."""
     owner: Any
@@ -80,7 +82,7 @@ def of_gpu(array: Any, stream: int | None, writable: bool = False) -> Place:
 def of_host(array: np.ndarray[Any, Any]) -> Place:
     """The place of an array of numpy that is contiguous in C order."""
     code, one = stored_as(array.dtype.name)
-    return Place(array.ctypes.data, array.shape + one, (code, big_endian(array.dtype)), ITEM_BYTES[code], None, array)
+    return Place(array.ctypes.data, array.shape + one, (code, big_endian(array.dtype)), ITEM_BYTES[code], array.dtype.name, None, array)
 
 
 def of_output(array: Any, stream: int | None) -> Place:
@@ -122,7 +124,7 @@ def _by_name(array: Any, stream: int) -> Place | None:
     if not (name in DTYPES or name in PAIRS or is_bytes(name)):
         return None
     code, one = stored_as(name)
-    return Place(address, tuple(array.shape) + one, (code, 0), ITEM_BYTES[code], stream, array)
+    return Place(address, tuple(array.shape) + one, (code, 0), ITEM_BYTES[code], name, stream, array)
 
 
 def _by_dlpack(array: Any, stream: int, writable: bool) -> Place:
@@ -132,7 +134,7 @@ def _by_dlpack(array: Any, stream: int, writable: bool) -> Place:
         raise ValueError(f"out is a {_name(array)} that is read-only")
     if tensor.strides is not None:
         _refuse_gaps(array, tensor.shape, tensor.strides, 1, ITEM_BYTES[code] * math.prod(one))
-    return Place(tensor.address, tensor.shape + one, (code, 0), ITEM_BYTES[code], stream, tensor)
+    return Place(tensor.address, tensor.shape + one, (code, 0), ITEM_BYTES[code], tensor.type, stream, tensor)
 
 
 def _by_interface(array: Any, stream: int | None, writable: bool) -> Place:
@@ -151,7 +153,7 @@ def _by_interface(array: Any, stream: int | None, writable: bool) -> Place:
         _stream.wait(ready_on)
     code, one = stored_as(dtype.name)
     ready_on = ready_on if stream is None else stream
-    return Place(address or 0, shape + one, (code, big_endian(dtype)), ITEM_BYTES[code], ready_on, array)
+    return Place(address or 0, shape + one, (code, big_endian(dtype)), ITEM_BYTES[code], dtype.name, ready_on, array)
 
 
 def _refuse_gaps(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], expected: int, unit: int) -> None:
