@@ -11,7 +11,7 @@ use crate::hdf5::{
     dataset::{Block, Field},
     is_called_so, is_hdf5,
 };
-use crate::io::{self, Input, OUT_OF_MEMORY, all_below, say};
+use crate::io::{self, Input, all_below, say};
 use crate::{ERROR, Outcome};
 use sleek::container::constants::MAGIC;
 
@@ -54,7 +54,7 @@ struct Findings {
 impl Findings {
     /// Takes in why something could not be read: damage, unless memory was short.
     fn add(&mut self, why: String) {
-        match [OUT_OF_MEMORY, "memory allocation failed"].iter().any(|short| why.contains(short)) {
+        match io::is_out_of_memory(&why) {
             true => self.untested = Some(why),
             false => self.damage.push(why),
         }
@@ -185,7 +185,8 @@ fn datasets(path: &Path, library: Option<&Path>, findings: &mut Findings) -> Res
             Err(damage) => Err(damage),
         };
         if let Err(damage) = &tested {
-            findings.add(format!("{}: {damage}", object.name()));
+            let name = format!("{}: ", object.name());
+            findings.add(format!("{name}{}", damage.strip_prefix(&name).unwrap_or(damage)));
         }
         hdf5.forgive(tested);
     }

@@ -6,7 +6,7 @@ use sleek::DType;
 use sleek::hdf5::{Stored, datatype};
 
 use super::abi;
-use super::filters::{filter_name, filters, missing_filter};
+use super::filters::{filter_name, missing_filter};
 use super::object::{Object, each_type, is_variable_text, open_object};
 use super::stored::check_room;
 use super::{Id, h5, h5_id};
@@ -114,12 +114,9 @@ impl<'a> Field<'a> {
         Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
     }
 
-    /// Opens a dataset of any type for its chunks as they are stored, if it has chunks that passed filters; nothing
-    /// else of it is told.
+    /// Opens a dataset of any type for its chunks as they are stored, if it has chunks; nothing else of it is told.
     pub fn of_chunks(file: &Id<'a>, object: &Object) -> Result<Option<Field<'a>>, String> {
-        let field = Field::of_any(file, object)?;
-        let has_filters = field.is_chunked && !filters(&field.properties)?.is_empty();
-        Ok(has_filters.then_some(field))
+        Field::of_any(file, object).map(|field| Some(field).filter(|field| field.is_chunked))
     }
 
     /// Opens a dataset of any type for the blocks that are in the file.
@@ -228,12 +225,14 @@ impl<'a> Field<'a> {
             .map_err(|e| format!("{}: {e}", self.name))
     }
 
-    /// The block in memory and in the dataset.
+    /// The block in memory and in the dataset; all of one that has no dimensions.
     pub fn spaces(&self, block: &Block) -> Result<(Id<'a>, Id<'a>), String> {
         let hdf5 = self.dataset.hdf5;
-        let none = std::ptr::null();
+        let (none, file) = (std::ptr::null(), h5_id!(hdf5, H5Dget_space(self.dataset.id))?);
+        if self.dims.is_empty() {
+            return Ok((h5_id!(hdf5, H5Dget_space(self.dataset.id))?, file));
+        }
         let memory = h5_id!(hdf5, H5Screate_simple(block.count.len() as c_int, block.count.as_ptr(), none))?;
-        let file = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
         let (start, count) = (block.start.as_ptr(), block.count.as_ptr());
         h5!(hdf5, H5Sselect_hyperslab(file.id, 0, start, none, count, none))?;
         Ok((memory, file))

@@ -14,6 +14,7 @@ pub mod object;
 pub mod parallel;
 pub mod rim;
 mod stored;
+pub mod values;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};

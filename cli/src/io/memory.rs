@@ -3,7 +3,12 @@
 use std::alloc::{Layout, alloc_zeroed};
 
 /// How an error begins that says so.
-pub const OUT_OF_MEMORY: &str = "out of memory";
+const OUT_OF_MEMORY: &str = "out of memory";
+
+/// Whether an error, HDF5's too, says that memory was short.
+pub fn is_out_of_memory(why: &str) -> bool {
+    [OUT_OF_MEMORY, "no memory for", "memory allocation failed"].iter().any(|short| why.contains(short))
+}
 
 /// Bytes to be written over.
 pub fn zeroed(n: usize) -> Result<Vec<u8>, String> {

@@ -20,7 +20,7 @@ use sleek::printable::{printable, printable_lines, steers};
 pub use below::{all_below, files_below};
 pub use input::Input;
 use memory::zeroed_by_system;
-pub use memory::{OUT_OF_MEMORY, is_there, reserve, zeroed};
+pub use memory::{is_out_of_memory, is_there, reserve, zeroed};
 pub use output::{Output, check_place};
 pub use signals::{remove_on_signal, remove_unfinished, settle_signals};
 pub use staging::Staging;

@@ -8,8 +8,8 @@ use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::{Field, size_of_type};
 use crate::hdf5::filters::filters;
 use crate::hdf5::object::{Object, ObjectKind, attribute_names, each_type, is_variable_text, open_object};
+use crate::hdf5::values::Values;
 use crate::hdf5::{Id, h5, h5_id};
-use crate::io::reserve;
 
 /// Gives every object of the new file what the old one's has: attributes, comment, data with references, and data of
 /// datasets that have none yet.
@@ -61,13 +61,13 @@ fn attribute(copy: &Copy, old: &Id, new: &Id, name: &CStr) -> Result<(), String>
     let creation = h5_id!(hdf5, H5Aget_create_plist(from.id))?;
     let file_type = copy.type_for(&old_type)?;
     let to = h5_id!(hdf5, H5Acreate2(new.id, name.as_ptr(), file_type.id, space.id, creation.id, DEFAULT))?;
-    let mut values = Values::new(&old_type, &space)?;
+    let mut values = Values::new(&old_type, space)?;
     if values.count == 0 {
         return Ok(());
     }
     h5!(hdf5, H5Aread(from.id, values.memory_type.id, values.start()))?;
     values.are_read = true;
-    values.translate(copy)?;
+    translate(&mut values, copy)?;
     h5!(hdf5, H5Awrite(to.id, values.memory_type.id, values.start())).map(drop)
 }
 
@@ -80,26 +80,15 @@ fn data(copy: &Copy, object: &Object, old: &Id, new: &Id, has_none: bool) -> Res
     if is_copied || old.storage_size() == 0 {
         return Ok(());
     }
-    let space = h5_id!(hdf5, H5Dget_space(old.id))?;
-    if h5!(hdf5, H5Sget_simple_extent_type(space.id))? != abi::SIMPLE_SPACE {
-        return part(copy, old, new, &kind, (&space, &space));
-    }
     let field = Field::of_any(copy.from, object)?;
     field.expect_whole().map_err(|e| format!("{}: {e}", field.name))?;
     field.blocks()?.iter().try_for_each(|block| {
         let (memory, file) = field.spaces(block)?;
-        part(copy, old, new, &kind, (&memory, &file))
+        let mut values = Values::read(&field, (memory, &file))?;
+        translate(&mut values, copy)?;
+        let (kind, memory) = (values.memory_type.id, values.space.id);
+        h5!(hdf5, H5Dwrite(new.id, kind, memory, file.id, DEFAULT, values.start())).map(drop)
     })
-}
-
-/// Writes a part of a dataset to another one: what a space in memory and one in both files select.
-fn part(copy: &Copy, old: &Id, new: &Id, kind: &Id, (memory, file): (&Id, &Id)) -> Result<(), String> {
-    let mut values = Values::new(kind, memory)?;
-    let (memory_type, memory, file) = (values.memory_type.id, memory.id, file.id);
-    h5!(copy.hdf5, H5Dread(old.id, memory_type, memory, file, DEFAULT, values.start()))?;
-    values.are_read = true;
-    values.translate(copy)?;
-    h5!(copy.hdf5, H5Dwrite(new.id, memory_type, memory, file, DEFAULT, values.start())).map(drop)
 }
 
 /// Whether the values of a dataset must be written anew, as HDF5's own copy of it will not do.
@@ -120,58 +109,17 @@ pub fn goes_by_values(field: &Field) -> Result<bool, String> {
     Ok(refers && field.dataset.storage_size() > 0 && !filters(properties)?.is_empty())
 }
 
-/// Elements of any type as HDF5 puts them into memory.
-struct Values<'a> {
-    memory_type: Id<'a>,
-    space: &'a Id<'a>,
-    count: usize,
-    size: usize,
-    /// In words of 8 bytes, since there may be pointers among them.
-    words: Vec<u64>,
-    are_read: bool,
-}
-
-impl<'a> Values<'a> {
-    fn new(kind: &Id<'a>, space: &'a Id<'a>) -> Result<Values<'a>, String> {
-        let hdf5 = kind.hdf5;
-        // A copy of a type of a file is a type in memory, of the same fields.
-        let memory_type = h5_id!(hdf5, H5Tcopy(kind.id))?;
-        let size = size_of_type(&memory_type)?;
-        let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
-        let bytes = count.checked_mul(size).ok_or_else(|| format!("{count} elements of {size} bytes"))?;
-        let mut words = Vec::new();
-        reserve(&mut words, bytes.div_ceil(8))?;
-        words.resize(bytes.div_ceil(8), 0);
-        Ok(Values { memory_type, space, count, size, words, are_read: false })
+/// Makes references to objects of the old file such to those of the new one.
+fn translate(values: &mut Values, copy: &Copy) -> Result<(), String> {
+    let shape = Shape::of(&values.memory_type)?;
+    if matches!(shape, Shape::Plain) {
+        return Ok(());
     }
-
-    fn start(&mut self) -> *mut c_void {
-        self.words.as_mut_ptr().cast()
+    for i in 0..values.count {
+        // SAFETY: the buffer holds `count` elements of the type, as HDF5 has read them.
+        unsafe { shape.translate(copy, values.start().byte_add(i * values.size))? };
     }
-
-    /// Makes references to objects of the old file such to those of the new one.
-    fn translate(&mut self, copy: &Copy) -> Result<(), String> {
-        let shape = Shape::of(&self.memory_type)?;
-        if matches!(shape, Shape::Plain) {
-            return Ok(());
-        }
-        for i in 0..self.count {
-            // SAFETY: the buffer holds `count` elements of the type, as HDF5 has read them.
-            unsafe { shape.translate(copy, self.start().byte_add(i * self.size))? };
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Values<'_> {
-    /// Frees what HDF5 allocated for sequences and strings.
-    fn drop(&mut self) {
-        if self.are_read {
-            let (kind, space, start) = (self.memory_type.id, self.space.id, self.start());
-            // SAFETY: the buffer is as H5Aread or H5Dread filled it, with references changed at most.
-            unsafe { (self.memory_type.hdf5.call.H5Dvlen_reclaim)(kind, space, DEFAULT, start) };
-        }
-    }
+    Ok(())
 }
 
 /// Where the references of an element are.

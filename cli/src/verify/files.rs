@@ -1,18 +1,19 @@
 //! `sleek verify` of two HDF5 files: each dataset of the first with the one of its name in the second.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 use std::path::Path;
 
 use super::Args;
-use super::pair::{Pair, types_in_words};
+use super::pair::{Pair, Skipped, types_in_words};
 use super::report::{FieldVerdict, Judged, Report};
-use crate::hdf5::dataset::{Field, encoded, lengths, size_of_type};
+use crate::hdf5::dataset::{Block, Field, encoded, lengths};
 use crate::hdf5::filters::missing_filter;
 use crate::hdf5::object::{Contents, Object, ObjectKind, each_type, is_variable_text, open_object};
 use crate::hdf5::parallel::HIDDEN;
+use crate::hdf5::values::Values;
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id, split};
-use crate::io::{OUT_OF_MEMORY, zeroed};
+use crate::io::is_out_of_memory;
 use crate::progress::Progress;
 use crate::quality::{Figures, Wanted};
 
@@ -81,7 +82,7 @@ fn compare_files(args: &Args) -> Result<Report, String> {
         let compared = compare([(&old.0, object), (&new.0, &new.1.objects[twin])], &args.wanted(), &mut progress);
         let (verdict, figures) = match compared {
             Ok(told) => told,
-            Err(why) if why.contains(OUT_OF_MEMORY) => return Err(why),
+            Err(why) if is_out_of_memory(&why) => return Err(why),
             Err(why) => {
                 hdf5.forgive(Err::<(), _>(String::new()));
                 let is_unreadable = [HIDDEN, UNWRITTEN_TEXTS].iter().any(|known| why.contains(known));
@@ -258,16 +259,12 @@ pub fn compare_bytes(sides: [(&Id, &Object); 2]) -> Result<FieldVerdict, String>
         (Elsewhere::Unreadable(why), _) | (_, Elsewhere::Unreadable(why)) => return Ok(FieldVerdict::NotCompared(why)),
         _ => return Ok(FieldVerdict::Broken("is a view of other datasets in one of the files".into())),
     }
-    let [old, new] = sides.map(|(file, object)| read(file, object));
-    if is_beside && (old.is_err() || new.is_err()) {
-        sides[0].0.hdf5.forgive(old.and(new));
+    let same = are_same(sides);
+    if is_beside && same.is_err() {
+        sides[0].0.hdf5.forgive(same);
         return Ok(FieldVerdict::NotCompared("stored in another file, which cannot be read".into()));
     }
-    let in_first = |e: String| format!("first file: {e}");
-    match (old.map_err(in_first)?, new.map_err(|e| format!("second file: {e}"))?) {
-        (Some(a), Some(b)) => Ok(FieldVerdict::exact(a == b)),
-        _ => Ok(FieldVerdict::NotCompared("neither numbers nor plain texts".into())),
-    }
+    Ok(same?.map_or_else(|| FieldVerdict::NotCompared("neither numbers nor plain texts".into()), FieldVerdict::exact))
 }
 
 /// Whether the values of a dataset are where they can be read.
@@ -296,66 +293,71 @@ impl Elsewhere {
     }
 }
 
-/// What a dataset holds that is no array of numbers.
-#[derive(PartialEq)]
-enum Values {
-    Bytes(Vec<u8>),
-    /// Strings of variable length, as far as there are any.
-    Texts(Vec<Option<Vec<u8>>>),
+/// A dataset that is no array of numbers.
+struct Other<'a> {
+    field: Field<'a>,
     /// Nothing was written, and no fill value stands for it.
-    Undefined,
+    is_undefined: bool,
+    /// Whether it is of strings of any length.
+    has_texts: bool,
+    count: i64,
 }
 
-/// Reads all of a dataset; `None` if neither the bytes of its elements nor texts are all there is.
-fn read(file: &Id, object: &Object) -> Result<Option<Values>, String> {
-    let hdf5 = file.hdf5;
-    if let Some(field) = Field::of_chunks(file, object)? {
+impl<'a> Other<'a> {
+    /// `None` if neither the bytes of its elements nor texts are all there is.
+    fn of((file, object): (&Id<'a>, &Object)) -> Result<Option<Other<'a>>, String> {
+        let (hdf5, field) = (file.hdf5, Field::of_any(file, object)?);
         field.expect_whole()?;
+        let (dataset, kind) = (&field.dataset, &field.file_type);
+        let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
+        let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))?;
+        let (mut status, mut fill) = (0, 0);
+        h5!(hdf5, H5Dget_space_status(dataset.id, &raw mut status))?;
+        h5!(hdf5, H5Pfill_value_defined(field.properties.id, &raw mut fill))?;
+        let is_undefined = (status, fill) == (abi::NOT_STORED, abi::FILL_UNDEFINED);
+        let (is_text, has_texts) = (h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING, is_variable_text(kind)?);
+        // A compound may have strings of variable length in it, which HDF5 tells as strings.
+        let elsewhere = [abi::REFERENCE, abi::VARIABLE, abi::STRING];
+        for class in elsewhere.into_iter().filter(|_| !has_texts && !is_undefined) {
+            if h5!(hdf5, H5Tdetect_class(kind.id, class))? != 0 && !(is_text && class == abi::STRING) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Other { field, is_undefined, has_texts, count }))
     }
-    let dataset = open_object(file, &object.path)?;
-    let kind = h5_id!(hdf5, H5Dget_type(dataset.id))?;
-    let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
-    let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? as usize;
-    let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
-    let (mut status, mut fill) = (0, 0);
-    h5!(hdf5, H5Dget_space_status(dataset.id, &raw mut status))?;
-    h5!(hdf5, H5Pfill_value_defined(properties.id, &raw mut fill))?;
-    if (status, fill) == (abi::NOT_STORED, abi::FILL_UNDEFINED) {
-        return Ok(Some(Values::Undefined));
+
+    fn read(&self, block: &Block) -> Result<Values<'a>, String> {
+        let (memory, file) = self.field.spaces(block)?;
+        Values::read(&self.field, (memory, &file))
     }
-    let is_text = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING;
-    if is_variable_text(&kind)? {
-        return texts(&dataset, &kind, &space, count).map(|texts| Some(Values::Texts(texts)));
+}
+
+/// Whether two datasets hold the same, block by block but for what neither has in its file; `None` if that cannot be
+/// told of one.
+fn are_same(sides: [(&Id, &Object); 2]) -> Result<Option<bool>, String> {
+    let blame = |k: usize, e: String| format!("{} file: {e}", ["first", "second"][k]);
+    let (old, new) = (Other::of(sides[0]).map_err(|e| blame(0, e))?, Other::of(sides[1]).map_err(|e| blame(1, e))?);
+    let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
+    let form = |of: &Other| (of.field.dims.clone(), of.field.size, of.has_texts, of.is_undefined, of.count);
+    if form(&old) != form(&new) || old.is_undefined || old.count == 0 {
+        return Ok(Some(form(&old) == form(&new)));
     }
-    // A compound may have strings of variable length in it, which HDF5 tells as strings.
-    let elsewhere = [abi::REFERENCE, abi::VARIABLE, abi::STRING];
-    for class in elsewhere.into_iter().filter(|class| !is_text || *class != abi::STRING) {
-        if h5!(hdf5, H5Tdetect_class(kind.id, class))? != 0 {
-            return Ok(None);
+    let (grid, other) = if new.field.is_chunked { (&new.field, &old.field) } else { (&old.field, &new.field) };
+    let blocks: Box<dyn Iterator<Item = Block>> = match grid.chunks_with(other)? {
+        Some(stored) => {
+            // An element that nobody wrote is as all of them.
+            let skipped = Skipped::of(grid, &stored)
+                .map(|Skipped { first: Block { start, count }, .. }| Block { start, count: vec![1; count.len()] });
+            Box::new(stored.into_iter().chain(skipped))
+        }
+        None => Box::new(grid.all_blocks()),
+    };
+    for block in blocks {
+        let a = old.read(&block).map_err(|e| blame(0, e))?;
+        let b = new.read(&block).map_err(|e| blame(1, e))?;
+        if !a.are_same(&b, old.has_texts) {
+            return Ok(Some(false));
         }
     }
-    let mut bytes = zeroed(count.saturating_mul(size_of_type(&kind)?))?;
-    if !bytes.is_empty() {
-        let out = bytes.as_mut_ptr().cast();
-        h5!(hdf5, H5Dread(dataset.id, kind.id, abi::ALL, abi::ALL, abi::DEFAULT, out))?;
-    }
-    Ok(Some(Values::Bytes(bytes)))
-}
-
-/// All strings of a dataset of strings of variable length.
-fn texts(dataset: &Id, kind: &Id, space: &Id, count: usize) -> Result<Vec<Option<Vec<u8>>>, String> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    let hdf5 = dataset.hdf5;
-    let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;
-    let mut starts: Vec<*mut c_char> = vec![std::ptr::null_mut(); count];
-    let out = starts.as_mut_ptr().cast();
-    h5!(hdf5, H5Dread(dataset.id, memory.id, abi::ALL, abi::ALL, abi::DEFAULT, out))?;
-    // SAFETY: HDF5 has written null or the address of a string that it allocated.
-    let text = |start: &*mut c_char| (!start.is_null()).then(|| unsafe { CStr::from_ptr(*start) }.to_bytes().to_vec());
-    let texts = starts.iter().map(text).collect();
-    // SAFETY: the starts are as H5Dread filled them.
-    unsafe { (hdf5.call.H5Dvlen_reclaim)(memory.id, space.id, abi::DEFAULT, starts.as_mut_ptr().cast()) };
-    Ok(texts)
+    Ok(Some(true))
 }

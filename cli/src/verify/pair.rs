@@ -221,15 +221,15 @@ impl<'f> Pair<'f> {
 }
 
 /// Elements of two datasets that neither has in its file.
-struct Skipped {
+pub struct Skipped {
     /// The first chunk of them.
-    first: Block,
+    pub first: Block,
     elements: u64,
 }
 
 impl Skipped {
     /// What is not among these chunks of a dataset, which are in their order.
-    fn of(field: &Field, chunks: &[Block]) -> Option<Skipped> {
+    pub fn of(field: &Field, chunks: &[Block]) -> Option<Skipped> {
         let all = field.dims.iter().fold(1, |n: u64, len| n.saturating_mul(*len));
         let elements = all - chunks.iter().map(|chunk| chunk.count.iter().product::<u64>()).sum::<u64>();
         let mut others = chunks.iter();
