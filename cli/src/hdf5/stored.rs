@@ -40,34 +40,35 @@ extern "C" fn take(start: *const u64, _mask: c_uint, address: u64, _bytes: u64, 
 impl Field<'_> {
     /// The chunks that were written, in the order of the elements.
     fn stored_chunks(&self) -> Result<Vec<Block>, String> {
-        let (rank, all) = (self.dims.len(), self.blocks_of_all_chunks());
+        let (rank, all) = (self.dims.len().max(1), self.blocks_of_all_chunks());
         let count = self.count_stored()?;
-        if count == all.total() {
-            return all.listed();
-        }
-        let starts = match self.has_wrong_places()? {
-            true => self.ask_everywhere(count)?,
-            false => match self.walk()? {
-                Some(starts) if self.are_starts(&starts, count) => starts,
-                _ => self.ask_for_each(count)?,
-            },
+        let starts = match count == all.total() || self.has_wrong_places()? {
+            true => self.found(all.map(|block| block.start), count)?,
+            false => {
+                let listed = match self.walk()? {
+                    Some(starts) if self.are_starts(&starts, count) => starts,
+                    _ => self.ask_for_each(count)?,
+                };
+                let each: BTreeSet<&[u64]> = listed.chunks(rank).collect();
+                self.found(each.into_iter().map(<[u64]>::to_vec), (listed.len() / rank) as u64)?
+            }
         };
-        check_room(starts.len() as u64 / rank.max(1) as u64, rank)?;
-        let inside = |start: &&[u64]| start.iter().zip(&self.dims).all(|(at, len)| at < len);
-        let mut blocks: Vec<Block> =
-            starts.chunks(rank.max(1)).filter(inside).map(|start| self.block_at(start)).collect();
-        blocks.sort_unstable_by(|a, b| a.start.cmp(&b.start));
-        Ok(blocks)
+        check_room(starts.len() as u64, rank)?;
+        Ok(starts.iter().map(|start| self.block_at(start)).collect())
     }
 
     /// The chunks that are stored; `None` where that is all of them, or there are none.
     pub(super) fn some_chunks(&self) -> Result<Option<Vec<Block>>, String> {
         match self.space_status()? {
             NOT_STORED => Ok(Some(Vec::new())),
-            WHOLLY_STORED => Ok(None),
             _ if !self.is_chunked => Ok(None),
-            _ => self.stored_chunks().map(Some),
+            status => self.stored_chunks().map(|chunks| (status != WHOLLY_STORED).then_some(chunks)),
         }
+    }
+
+    /// An error if HDF5 lists chunks that it does not find.
+    pub fn expect_found(&self) -> Result<(), String> {
+        if self.is_chunked { self.some_chunks().map(drop) } else { Ok(()) }
     }
 
     /// The chunks of this dataset of which another one of its shape, or it itself, has something in the file; `None`
@@ -144,13 +145,13 @@ impl Field<'_> {
         Ok(self.has_plain_rim()? && !filters(&self.properties)?.is_empty() && self.has_wrong_places()?)
     }
 
-    /// Where chunks start, asked for at each place where one may be.
-    fn ask_everywhere(&self, count: u64) -> Result<Vec<u64>, String> {
+    /// Where HDF5 finds a chunk, of the places of `count`: an error where it finds fewer. What a damaged index lists and
+    /// does not find would read as never written.
+    fn found(&self, places: impl Iterator<Item = Vec<u64>>, count: u64) -> Result<Vec<Vec<u64>>, String> {
         check_room(count, self.dims.len())?;
-        let all = self.blocks_of_all_chunks().map(|block| block.start);
-        let starts: Vec<Vec<u64>> = all.filter(|start| self.told_bytes(start).is_some()).collect();
+        let starts: Vec<_> = places.filter(|start| self.told_bytes(start).is_some()).collect();
         match starts.len() as u64 >= count {
-            true => Ok(starts.concat()),
+            true => Ok(starts),
             false => Err(format!("{}: HDF5 finds {} of its {count} chunks", self.name, starts.len())),
         }
     }

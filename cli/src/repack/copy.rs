@@ -200,6 +200,7 @@ impl<'a> Copy<'a> {
         let field = Field::of_any(self.from, object)?;
         let (old, kind, creation) = (&field.dataset, &field.file_type, &field.properties);
         self.folders.check(old)?;
+        field.expect_found()?;
         if attributes::goes_by_values(&field)? {
             return self.empty(old, kind, creation, to).map(|_| true);
         }

@@ -129,6 +129,25 @@ def damage_breaks_a_dataset_and_stops_nothing():
 
 
 @scenario
+def chunks_that_an_index_lost_are_damage():
+    """A bit of a key in the tree of chunks: HDF5 lists all four of them, finds three, and reads the fourth as never written."""
+    ours = {"compression": 47474, "compression_opts": opts(ABS, 1e-2)}
+    for kind, filters in itertools.product(("f4", "S4"), ({}, {"compression": "gzip"}, ours)):
+        with h5py.File("whole.h5", "w") as file:
+            file.create_dataset("x", data=np.arange(1, 401).reshape(20, 20).astype(kind), chunks=(10, 10), **filters)
+        raw = bytearray(Path("whole.h5").read_bytes())
+        raw[raw.index(b"TREE\x01") + 51] ^= 8
+        Path("lost.h5").write_bytes(raw)
+        lost = "HDF5 finds 3 of its 4 chunks"
+        has(told("test lost.h5", code=1), f"DAMAGED: /x: {lost}")
+        has(told("verify whole.h5 lost.h5", code=1), f"/x      BROKEN        cannot be read: {'second file: ' * (kind == 'S4')}/x: {lost}")
+        requests = ["repack --abs 1 lost.h5 o.h5", "repack -f --lossless --verify lost.h5 lost.h5", "repack --lossless --exclude x lost.h5 o.h5"]
+        looks = ["stats lost.h5:x", "decompress lost.h5:x o.npy", "decompress --stride 2 lost.h5:x o.npy"]
+        for request in ["decompress lost.h5 o.h5", *requests, *(looks if kind == "f4" else [])]:
+            fails(request, lost)
+
+
+@scenario
 def a_limit_is_a_number():
     field("a.h5")
     has(told("verify --max-error nan a.h5 a.h5", code=2), "a number is needed")
