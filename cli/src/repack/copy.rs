@@ -20,7 +20,7 @@ use super::{attributes, provenance, views};
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::coordinates::text_of;
 use crate::hdf5::dataset::{Block, Field, set_chunk};
-use crate::hdf5::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, missing_filter, pipeline};
+use crate::hdf5::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, filter_name, missing_filter, pipeline};
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
@@ -235,16 +235,19 @@ impl<'a> Copy<'a> {
 
     /// The same without our filter: with those that it had before or that are asked for, as far as they take it.
     fn restored(&self, old: &Id, kind: &Id, place: &Destination) -> Result<Id<'a>, String> {
-        let creation = restored_properties(old, self.filter)?;
+        let (creation, missing) = restored_properties(old, self.filter)?;
+        let name = place.link.name.to_string_lossy();
+        let tell_without = |what: &str| {
+            tell(&format!("sleek: warning: {name}: comes back without {what}; --filter deflate=6 puts others there"));
+        };
+        if !missing.is_empty() {
+            tell_without(&format!("{}, which HDF5 does not find", missing.join(" and ")));
+        }
         let complaint = match self.empty(old, kind, &creation, place) {
             Err(complaint) if h5!(self.hdf5, H5Pget_nfilters(creation.id))? > 0 => complaint,
             made => return made,
         };
-        tell(&format!(
-            "sleek: warning: {}: comes back without the filters that it had: {complaint}; --filter deflate=6 puts \
-             others there",
-            place.link.name.to_string_lossy()
-        ));
+        tell_without(&format!("the filters that it had: {complaint}"));
         self.hdf5.forgive::<()>(Err(complaint));
         h5!(self.hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
         self.empty(old, kind, &creation, place)
@@ -320,8 +323,9 @@ fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), 
     field.each_chunk(&field.blocks()?, |_, bytes| Ok(bytes), take)
 }
 
-/// The old dataset's properties without our filter, and with those that it had before or that are asked for.
-fn restored_properties<'a>(old: &Id<'a>, filter: Filter) -> Result<Id<'a>, String> {
+/// The old dataset's properties without our filter, and with those that it had before or that are asked for. Then the
+/// names of filters that are not there.
+fn restored_properties<'a>(old: &Id<'a>, filter: Filter) -> Result<(Id<'a>, Vec<String>), String> {
     let hdf5 = old.hdf5;
     let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
     let now = filters::pipeline(&creation)?;
@@ -336,16 +340,19 @@ fn restored_properties<'a>(old: &Id<'a>, filter: Filter) -> Result<Id<'a>, Strin
     };
     // HDF5 1.10 crashes where one of several is taken out, or another one joins them.
     h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
-    for filter in filters {
+    let mut missing = Vec::new();
+    // One that rounds would move the values away from those of the file that is undone.
+    for filter in filters.iter().filter(|filter| filter.gives_every_byte_back()) {
+        if h5!(hdf5, H5Zfilter_avail(filter.id))? == 0 {
+            missing.push(filter_name(filter.id));
+            continue;
+        }
         // As HDF5's own functions ask for them: a checksum that may be left out is none.
         let optional = u32::from(filter.id != FLETCHER32);
-        // One that rounds would move the values away from those of the file that is undone.
-        if filter.gives_every_byte_back() && h5!(hdf5, H5Zfilter_avail(filter.id))? > 0 {
-            let (count, words) = (filter.words.len(), filter.words.as_ptr());
-            h5!(hdf5, H5Pset_filter(creation.id, filter.id, optional, count, words))?;
-        }
+        let (count, words) = (filter.words.len(), filter.words.as_ptr());
+        h5!(hdf5, H5Pset_filter(creation.id, filter.id, optional, count, words))?;
     }
-    Ok(creation)
+    Ok((creation, missing))
 }
 
 /// The old dataset's properties with our filter in the place of all others.

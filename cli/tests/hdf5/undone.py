@@ -87,6 +87,10 @@ def a_filter_that_refuses_is_left_out():
     with h5py.File("packed.h5") as packed, h5py.File("new.h5") as new:
         assert all((packed[name][()] == new[name][()]).all() for name in "tu")
         assert new["t"].compression == "gzip" and filters_of(new["u"]) == []
+    # Nor does one that this HDF5 does not find.
+    said = told("decompress -qf packed.h5 new.h5")
+    has(said, "u: comes back without ", ", which HDF5 does not find; ")
+    lacks(said, "t: comes")
 
 
 @scenario
