@@ -42,6 +42,13 @@ impl Field<'_> {
     fn stored_chunks(&self) -> Result<Vec<Block>, String> {
         let (rank, all) = (self.dims.len().max(1), self.blocks_of_all_chunks());
         let count = self.count_stored()?;
+        let each = if filters(&self.properties)?.is_empty() { self.chunk_bytes()? } else { None };
+        if let Some(right) = each.map(|each| count.saturating_mul(each as u64))
+            && right != self.stored_bytes()
+        {
+            let (name, bytes) = (&self.name, self.stored_bytes());
+            return Err(format!("{name}: its {count} chunks have {bytes} bytes, where {right} are right"));
+        }
         let starts = match count == all.total() || self.has_wrong_places()? {
             true => self.found(all.map(|block| block.start), count)?,
             false => {
@@ -145,8 +152,8 @@ impl Field<'_> {
         Ok(self.has_plain_rim()? && !filters(&self.properties)?.is_empty() && self.has_wrong_places()?)
     }
 
-    /// Where HDF5 finds a chunk, of the places of `count`: an error where it finds fewer. What a damaged index lists and
-    /// does not find would read as never written.
+    /// Where HDF5 finds a chunk, of the places of `count`: an error where it finds fewer. What a damaged index lists
+    /// and does not find would read as never written.
     fn found(&self, places: impl Iterator<Item = Vec<u64>>, count: u64) -> Result<Vec<Vec<u64>>, String> {
         check_room(count, self.dims.len())?;
         let starts: Vec<_> = places.filter(|start| self.told_bytes(start).is_some()).collect();

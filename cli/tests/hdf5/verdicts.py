@@ -130,7 +130,7 @@ def damage_breaks_a_dataset_and_stops_nothing():
 
 @scenario
 def chunks_that_an_index_lost_are_damage():
-    """A bit of a key in the tree of chunks: HDF5 lists all four of them, finds three, and reads the fourth as never written."""
+    """A bit of a key in the tree of chunks: HDF5 lists four of them, finds three, and reads one as never written. Or one is short."""
     ours = {"compression": 47474, "compression_opts": opts(ABS, 1e-2)}
     for kind, filters in itertools.product(("f4", "S4"), ({}, {"compression": "gzip"}, ours)):
         with h5py.File("whole.h5", "w") as file:
@@ -145,6 +145,12 @@ def chunks_that_an_index_lost_are_damage():
         looks = ["stats lost.h5:x", "decompress lost.h5:x o.npy", "decompress --stride 2 lost.h5:x o.npy"]
         for request in ["decompress lost.h5 o.h5", *requests, *(looks if kind == "f4" else [])]:
             fails(request, lost)
+        if filters:
+            continue
+        raw[raw.index(b"TREE\x01") + 51] ^= 8
+        raw[raw.index(b"TREE\x01") + 24] ^= 128
+        Path("short.h5").write_bytes(raw)
+        has(told("test short.h5", code=1), "DAMAGED: /x: its 4 chunks have 1472 bytes, where 1600 are right")
 
 
 @scenario
