@@ -450,6 +450,23 @@ def test_limits_in_a_wider_type_as_far_as_there_is_room(tmp_path, low, high, mar
         assert back[valid].max() <= (np.float32(high) if mark != 0 else high + 0.03)
 
 
+def test_what_is_next_to_a_limit_is_a_value(tmp_path):
+    """Also where the other limit is next to 0, which takes two places."""
+    x = np.linspace(0, 0.1, 4000).astype("f4")
+    x[::5] = np.float32(0.1)
+    declared = Variable(valid_range=np.array([1e-50, 0.1]), missing_value=np.float32(-9999))
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=x, chunks=(1000,), **sleek.h5(abs=1e-3, variable=declared)).attrs.update(declared.attrs)
+    with h5py.File(tmp_path / "f.h5") as f:
+        assert len(sleek.read(f["t"], above=0.08)[0]) == (f["t"][:] > 0.08).sum() > 800
+
+
+def test_missing_values_that_are_no_f32():
+    assert sleek.h5("abs=.1,fill=1,fill=1e-50,fill=2,fill=3")["compression_opts"][0] == 2
+    with pytest.raises(sleek.SleekError, match="missing value 0 beside 3 others"):
+        sleek.h5("abs=.1,fill=1,fill=2,fill=3,fill=-0.0")
+
+
 @pytest.mark.parametrize("name", ["bool", "float8_e4m3fn"])
 def test_what_goes_as_bytes_is_no_number(tmp_path, name):
     dtype = np.dtype(bool) if name == "bool" else np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._attributes import with_declared
 from ._library import SleekError, lib
-from ._params import F32, INVALID_ARGUMENT, MODES, asks_for_integers, in_words, params, refuse_if_wrong
+from ._params import F64, INVALID_ARGUMENT, MODES, asks_for_integers, in_words, params, refuse_if_wrong
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -47,7 +47,7 @@ def h5(request: str | None = None, /, *, variable: Any = None, **asked: Unpack[A
     words = in_words(request, asked) if variable is None else with_declared(variable, request, asked, with_limits=True)
     # The library's parameters are for one array, and have no limits.
     plain = ",".join(item for item in words.split(",") if not is_limits(item))
-    p = params(F32, plain)
+    p = params(F64, plain)
     refuse_if_wrong(p)
     if p.missing_count or plain != words:
         text = words.encode()

@@ -138,7 +138,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         marks = [*marks, dataset.fillvalue]
     limits = valid_limits(dataset)
-    edges = [] if limits is None else beyond(dataset, limits, len(limits))
+    edges = [] if limits is None else beyond(dataset, limits, 2 * len(limits))
     # What is next to a limit was named to be kept, and is a value.
     marks += [mark for mark in _named(dataset) if mark not in edges]
     for corner, ends in _chunks(dataset):

@@ -25,7 +25,7 @@ DTYPES = {name: code for code, name in enumerate(FLOATS + _INTEGERS, 1)}
 # What goes as elements of another type: complex numbers as pairs along one more dimension, where a bound holds for each part.
 PAIRS = {"complex64": "float32", "complex128": "float64"}
 ITEM_BYTES = {code: int("".join(c for c in name if c.isdigit())) // 8 for name, code in DTYPES.items()}
-F32 = (DTYPES["float32"], 0)
+F64 = (DTYPES["float64"], 0)
 # The arguments of a request, where nothing is asked for.
 NAMED: dict[str, Any] = {
     **dict.fromkeys((*MODES[1:], "range", "fill")),
@@ -144,8 +144,6 @@ def searching(p: Params) -> Params:
 
 def refuse_if_wrong(p: Params) -> None:
     """Lets the library check a request before there is data: it compresses nothing."""
-    if p.missing_count:
-        p.dtype = DTYPES["float64"]  # bits may be those of the longest element
     stream = ctypes.create_string_buffer(capacity(p, 0))
     written = ctypes.c_size_t()
     check(lib.sleek_compress(ctypes.byref(p), None, 0, stream, len(stream), ctypes.byref(written), None))
@@ -153,7 +151,7 @@ def refuse_if_wrong(p: Params) -> None:
 
 def arguments(request: str) -> dict[str, Any]:
     """The keyword arguments of a request in words without those that are at their defaults, after the library has checked it."""
-    p = params(F32, request)
+    p = params(F64, request)
     refuse_if_wrong(p)
     if p.missing_count or p.codec or (p.has_fill_value and (p.find_fill < 0 or not np.isfinite(p.fill_value))):
         # Arguments have no names for these, JSON no number; the words have.
@@ -278,8 +276,10 @@ def computed(array: Any) -> Any:
     """An array whose mask numpy knows: of arrays of dask, and of lists of masked arrays, it takes the elements alone."""
     if isinstance(getattr(array, "_meta", None), np.ma.MaskedArray):
         return array.compute()
-    if isinstance(array, (list, tuple)) and any(isinstance(part, np.ma.MaskedArray) for part in array):
-        return np.ma.array(array)
+    if isinstance(array, (list, tuple)):
+        parts = [computed(part) if isinstance(part, (list, tuple)) or hasattr(part, "_meta") else part for part in array]
+        masked = next((part for part in parts if isinstance(part, np.ma.MaskedArray)), None)
+        return array if masked is None else np.ma.array(parts, fill_value=masked.fill_value)
     return array
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ._array import compress, decompress
 from ._library import SleekError
-from ._params import UNSUPPORTED_TYPE
+from ._params import UNSUPPORTED_TYPE, computed
 from ._whole import replacing
 
 MAGIC = b"\x89SLTNS\x01\x00" + bytes(8)
@@ -130,6 +130,7 @@ def save(
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     kinds, arrays, at = {numpy: kind for kind, numpy in KINDS.items()}, {}, 0
     for name, tensor in tensors.items():
+        tensor = computed(tensor)
         if np.ma.is_masked(tensor) or name == "__metadata__":
             raise TypeError(f"tensor {name!r}: a file of tensors has no masks, and no tensor of the name __metadata__")
         a = np.asarray(tensor)
