@@ -701,7 +701,7 @@ void sleek_array_free(struct sleek_array *array);
 // The function loads no driver and creates no context unless the GPU is asked for.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (device); SLEEK_E_BUFFER_TOO_SMALL;
-// SLEEK_E_INTERNAL.
+// SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
 int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char *text, size_t capacity);
 
 // Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call

@@ -1,6 +1,6 @@
 //! Element types.
 
-use crate::error::{Result, enumeration, fail};
+use crate::error::{List, Result, enumeration, fail};
 
 /// What `$body` gives for an element type: `$number` makes the number of an element, whose bits are a `$word`.
 macro_rules! with_numbers {
@@ -103,8 +103,8 @@ impl DType {
     }
 
     /// It in words, with its byte order where numbers of more than a byte are not little-endian.
-    pub fn in_order(self, big_endian: bool) -> String {
-        format!("{}{}", if big_endian && self.size() > 1 { "big-endian " } else { "" }, self.name())
+    pub fn in_order(self, big_endian: bool) -> impl std::fmt::Display {
+        List([if big_endian && self.size() > 1 { "big-endian " } else { "" }, self.name()].into_iter(), "")
     }
 
     /// Whether lossy modes apply.

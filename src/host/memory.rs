@@ -165,6 +165,11 @@ pub fn has_room() -> bool {
     is_there(4 << 10)
 }
 
+/// An error unless there is room for code that takes up to `n` bytes, and would end the process without.
+pub fn expect_room(n: usize) -> Result<()> {
+    if is_there(n) { Ok(()) } else { fail!(OutOfMemory, "{n} bytes could not be allocated") }
+}
+
 /// What a thread keeps from one call to the next, and drops when it ends.
 pub struct Kept<T: 'static> {
     /// Whether this thread has used it. libc notes down what is to be dropped, and ends the process where it has no

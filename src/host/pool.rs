@@ -94,12 +94,19 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
 /// A pool of at least `size` threads that belongs to this process. Never inlined: callers have small stacks.
 #[inline(never)]
 pub(super) fn pool_of(size: usize) -> Option<&'static ThreadPool> {
-    let process = fork::process();
-    let current = POOL.load(Ordering::Acquire);
-    // SAFETY: pointers in POOL come from Box::leak below and are never freed.
-    if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.process == process && p.size >= size) {
-        return Some(&p.pool);
-    }
+    // Of threads that come at once one makes it.
+    known(size).or_else(|| fork::between_forks(|| known(size).or_else(|| made(size))))
+}
+
+/// The current pool, if it is of this process and has as many threads.
+fn known(size: usize) -> Option<&'static ThreadPool> {
+    // SAFETY: pointers in POOL come from `made` and are never freed.
+    let current = unsafe { POOL.load(Ordering::Acquire).as_ref() };
+    current.filter(|p| p.size >= size && p.process == fork::process()).map(|p| &p.pool)
+}
+
+/// A new current pool, between forks.
+fn made(size: usize) -> Option<&'static ThreadPool> {
     let size = size.max(threads(0)).max(2).next_power_of_two();
     let stack = STACK_BYTES + taken_of_stack();
     // What is begun and has no room for the rest would end the process.
@@ -110,17 +117,11 @@ pub(super) fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     if !memory::is_there(POOL_BYTES + size * THREAD_BYTES) {
         return None;
     }
-    let pool = fork::between_forks(|| started(size, stack))?;
-    let fresh = Box::into_raw(Box::new(Pool { process, size, pool, _previous: current }));
-    match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: `fresh` was leaked just now and is never freed from here on.
-        Ok(_) => Some(unsafe { &(*fresh).pool }),
-        Err(_) => {
-            // SAFETY: the exchange failed, so nobody else has seen `fresh`.
-            drop(unsafe { Box::from_raw(fresh) });
-            pool_of(size)
-        }
-    }
+    let pool =
+        Pool { process: fork::process(), size, pool: started(size, stack)?, _previous: POOL.load(Ordering::Acquire) };
+    let made = Box::leak(Box::new(pool));
+    POOL.store(made, Ordering::Release);
+    Some(&made.pool)
 }
 
 /// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork

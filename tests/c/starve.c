@@ -170,6 +170,9 @@ static int refusals(void) {
         if (code == SLEEK_E_OUT_OF_MEMORY) return code;
         CHECK(code == (i == 1 ? SLEEK_E_UNSUPPORTED_TYPE : SLEEK_E_INVALID_ARGUMENT) && *sleek_strerror(code));
     }
+    int other = sleek_decompress_as(SLEEK_F64, 1, shared->stream, shared->bytes, restored, sizeof restored, NULL);
+    if (other == SLEEK_E_OUT_OF_MEMORY) return other;
+    CHECK(other == SLEEK_E_INVALID_ARGUMENT);
     static const char *const words[] = {"abs=x", "abs=1,limits=5", "abs=1,fill=0x", "abs=1,codec=no\n", "abs=1,what"};
     for (int i = 0; i < 5; i++) {
         int code = sleek_params_parse(&all[0], words[i]);

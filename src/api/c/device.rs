@@ -6,9 +6,12 @@ use super::memory;
 use super::types::sleek_params;
 use crate::error::{Result, fail};
 use crate::host::guard::status;
-use crate::host::memory::reserve;
+use crate::host::memory::{expect_room, reserve};
 use crate::params::Device;
 use crate::route::{self, batch};
+
+/// What the text on a device takes on its way.
+const TEXT_BYTES: usize = 16 << 10;
 
 /// What an asynchronous call leaves in GPU memory when the stream has passed it.
 #[repr(C)]
@@ -33,7 +36,7 @@ pub struct sleek_result {
 /// The function loads no driver and creates no context unless the GPU is asked for.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (device); SLEEK_E_BUFFER_TOO_SMALL;
-/// SLEEK_E_INTERNAL.
+/// SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_device_info(
     device: i32,
@@ -44,6 +47,7 @@ pub unsafe extern "C" fn sleek_device_info(
 ) -> i32 {
     status(|| {
         memory::not_null("text", text)?;
+        expect_room(TEXT_BYTES)?;
         let said = route::describe(Device::from_code(u32::try_from(device).unwrap_or(u32::MAX))?, src, dst);
         if capacity <= said.len() {
             return fail!(BufferTooSmall, "{capacity} bytes; the text takes {}", said.len() + 1);

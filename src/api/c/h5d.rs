@@ -10,6 +10,10 @@ use crate::api::hdf5_direct::{self, Dataset, Library, Report, Request, Route};
 use crate::api::hdf5_filter::caller::Caller;
 use crate::error::Result;
 use crate::host::guard::status;
+use crate::host::memory::expect_room;
+
+/// What the description of a transfer takes at most.
+const ROOM: usize = 64 << 10;
 
 /// How a dataset was written or read.
 #[repr(C)]
@@ -167,6 +171,7 @@ unsafe fn transfer(
     caller: Caller,
     work: impl FnOnce(&Library, &Request) -> Result<Report>,
 ) -> Result<()> {
+    expect_room(ROOM)?;
     // SAFETY: the contract: the struct's first field, one number for each dimension, and a struct of that size.
     unsafe {
         let size = match info.is_null() {

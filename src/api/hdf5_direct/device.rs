@@ -12,7 +12,7 @@ use crate::api::hdf5_filter::{bytes_of_chunk, cd_values::CdValues};
 use crate::container::Header;
 use crate::container::constants::ALIGN;
 use crate::error::Result;
-use crate::host::memory::reserve;
+use crate::host::memory::{gathered, reserve};
 use crate::route::batch::{self, Item};
 use crate::route::{cpu, device};
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
@@ -136,8 +136,7 @@ impl<'a> Work<'a> {
         let args =
             SlabArgs { chunks: self.chunks.start(), stride, first: members.start as u64, count: n as u64, ..self.args };
         let slot = |i: usize| slots.start().wrapping_add(i * self.stride);
-        let items: Vec<Item> =
-            (0..n).map(|i| Item::new(self.chunk(i), slot(i), elements(self.direct), stride)).collect();
+        let items = gathered((0..n).map(|i| Item::new(self.chunk(i), slot(i), elements(self.direct), stride)))?;
         let left = self.outcomes.start();
         outcomes.reserve(n * size_of::<Outcome>())?;
         // SAFETY: the contract; the buffers were made for a batch. The packed streams take the place of the chunks when
@@ -289,7 +288,7 @@ struct Fetched {
 impl Fetched {
     fn read(work: &Work, dataset: &Dataset, b: usize, to: &mut Pinned, done: &mut Done) -> Result<Fetched> {
         let (members, boxes) = (work.members(b), &work.direct.boxes);
-        let offsets: Vec<Vec<u64>> = members.clone().map(|i| boxes.offset(i)).collect();
+        let offsets: Vec<Vec<u64>> = gathered(members.clone().map(|i| boxes.offset(i)))?;
         let sizes: Vec<usize> = offsets.iter().map(|o| dataset.chunk_size(o)).collect::<Result<_>>()?;
         let table = (members.len() * size_of::<u64>()).next_multiple_of(ALIGN);
         let bytes = sizes.iter().fold(table, |n, size| n + size.next_multiple_of(ALIGN));

@@ -19,7 +19,7 @@ use std::ffi::c_void;
 use crate::api::hdf5_filter::abi::Hid;
 pub use crate::api::hdf5_filter::resolve::Library;
 use crate::error::{Result, fail};
-use crate::host::memory::filled;
+use crate::host::memory::{filled, gathered};
 use crate::route;
 pub use dataset::Dataset;
 use dataset::Direction;
@@ -107,7 +107,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
             return by_hdf5(&why);
         }
         let copy = staged(src, plan.bytes, request.stream)?;
-        let all: Vec<usize> = (0..direct.boxes.len()).collect();
+        let all = gathered(0..direct.boxes.len())?;
         let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()), &all)?;
         Ok(plan.report(Route::Threads, copy.is_some(), &why, done))
     }

@@ -13,6 +13,7 @@ use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUmemoryPool, CUresult, 
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::MemorySpace;
 use crate::host::fork;
+use crate::host::memory::expect_room;
 
 /// An error where the driver reports one.
 pub fn check<T>(result: std::result::Result<T, DriverError>, what: &str) -> Result<T> {
@@ -73,10 +74,16 @@ fn loaded() -> bool {
     ended == FOUND
 }
 
+/// What the search for the driver's library takes at most: the names that it may have.
+const SEARCH_BYTES: usize = 256 << 10;
+
 /// Loads and initialises the driver: the newest CUDA that it supports, in thousands and tens of its version, and how
 /// many devices there are; why not, if it cannot be used. Asked once per process, or by each thread that comes first.
 pub fn usable() -> Result<(c_int, c_int)> {
     static USABLE: OnceLock<std::result::Result<(c_int, c_int), String>> = OnceLock::new();
+    if USABLE.get().is_none() {
+        expect_room(SEARCH_BYTES)?;
+    }
     let state = fork::found(&USABLE, || {
         // SAFETY: tries to open the library by name, which runs no code of ours.
         if !unsafe { sys::is_culib_present() } {
@@ -99,7 +106,10 @@ pub fn usable() -> Result<(c_int, c_int)> {
             Ok(found) => Ok(found),
         }
     });
-    state.clone().map_err(|why| Error::new(Kind::Device, why))
+    match state {
+        Ok(found) => Ok(*found),
+        Err(why) => fail!(Device, "{why}"),
+    }
 }
 
 /// Where a pointer leads. Loads no driver, initialises none, creates no context; whatever the driver does not know is
