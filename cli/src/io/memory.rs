@@ -7,7 +7,7 @@ const OUT_OF_MEMORY: &str = "out of memory";
 
 /// Whether an error, HDF5's too, says that memory was short.
 pub fn is_out_of_memory(why: &str) -> bool {
-    [OUT_OF_MEMORY, "no memory for", "memory allocation failed"].iter().any(|short| why.contains(short))
+    [OUT_OF_MEMORY, "no memory for", "memory allocation failed", "H5MM_realloc"].iter().any(|short| why.contains(short))
 }
 
 /// Bytes to be written over.
