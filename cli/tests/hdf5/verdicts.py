@@ -154,6 +154,31 @@ def chunks_that_an_index_lost_are_damage():
 
 
 @scenario
+def a_chunk_that_an_index_puts_beyond_the_dataset_is_damage():
+    """A bit of a key in the tree of chunks of which some were never written: HDF5 walks over one outside, and nobody reads it."""
+    with h5py.File("beyond.h5", "w") as file:
+        file.create_dataset("x", (16, 32), "f4", chunks=(8, 8), compression="gzip")[:, :16] = 1
+    raw = bytearray(Path("beyond.h5").read_bytes())
+    raw[raw.index(b"TREE\x01") + 24 + 3 * 40 + 16] ^= 128
+    Path("beyond.h5").write_bytes(raw)
+    for library in libhdf5("venv-h5py-1.14"), libhdf5("venv-h5py-2"):
+        has(told(f"test --library {library} beyond.h5", code=1), "DAMAGED: /x: HDF5 finds 3 of its 4 chunks")
+
+
+@scenario
+def chunks_of_before_a_dataset_was_shrunk_are_no_damage():
+    """Of an only chunk the index keeps what it said before there was nothing left in the dataset."""
+    for kind, filters in itertools.product(("f4", "S4"), ({}, {"compression": "gzip"})):
+        with h5py.File("shrunk.h5", "w", libver="latest") as file:
+            data = file.create_dataset("x", data=np.ones((4, 6), kind), chunks=(4, 6), maxshape=(4, 6), **filters)
+            file.flush()
+            data.resize((0, 6))
+        has(told("test shrunk.h5"), "shrunk.h5: whole")
+        Path("copy.h5").write_bytes(Path("shrunk.h5").read_bytes())
+        has(told("verify shrunk.h5 copy.h5"), "/x      identical")
+
+
+@scenario
 def a_limit_is_a_number():
     field("a.h5")
     has(told("verify --max-error nan a.h5 a.h5", code=2), "a number is needed")
