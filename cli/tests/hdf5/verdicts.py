@@ -155,7 +155,7 @@ def chunks_that_an_index_lost_are_damage():
 
 @scenario
 def a_chunk_that_an_index_puts_beyond_the_dataset_is_damage():
-    """A bit of a key in the tree of chunks of which some were never written: HDF5 walks over one outside, and nobody reads it."""
+    """A bit of a key in the tree of chunks, of which some were never written: nobody reads one that HDF5 walks over."""
     with h5py.File("beyond.h5", "w") as file:
         file.create_dataset("x", (16, 32), "f4", chunks=(8, 8), compression="gzip")[:, :16] = 1
     raw = bytearray(Path("beyond.h5").read_bytes())
