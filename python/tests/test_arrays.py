@@ -173,6 +173,17 @@ def test_masks_of_arrays_that_numpy_sees_without(of):
         sleek.CompressedArray(b.shape, rate=16)[...] = of(a)
 
 
+def test_lists_of_masked_arrays_and_values():
+    parts = [np.ma.masked_equal([0.0, 1.0, 2.0], 0), np.ma.masked_equal([0.0, -1.0, 2.0], -1)]
+    for of in (parts, [list(part) for part in parts]):
+        b = sleek.decompress(sleek.compress(of, lossless=True), masked=True)
+        assert b.mask.tolist() == [[True, False, False], [False, True, False]] and b[1, 0] == 0
+    b = sleek.decompress(sleek.compress([1.5, np.ma.masked, 3], lossless=True), masked=True)
+    assert b.tolist() == [1.5, None, 3]
+    with pytest.raises(TypeError, match="masked"):
+        sleek.CompressedArray((3,), rate=16)[...] = [1.5, np.ma.masked, 3]
+
+
 def test_masked_bfloat16():
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     a = np.ma.array(np.arange(10).astype(bfloat16), mask=[True, False] * 5)

@@ -278,8 +278,7 @@ def computed(array: Any) -> Any:
         return array.compute()
     if isinstance(array, (list, tuple)):
         parts = [computed(part) if isinstance(part, (list, tuple)) or hasattr(part, "_meta") else part for part in array]
-        masked = next((part for part in parts if isinstance(part, np.ma.MaskedArray)), None)
-        return array if masked is None else np.ma.array(parts, fill_value=masked.fill_value)
+        return np.ma.array(parts) if any(isinstance(part, np.ma.MaskedArray) for part in parts) else array
     return array
 
 
