@@ -23,7 +23,7 @@ impl Drop for Off {
 const DISABLE: c_int = if cfg!(target_vendor = "apple") { 0 } else { 1 };
 
 /// Sets the state; returns the one before.
-#[cfg(all(unix, not(miri)))]
+#[cfg(all(unix, not(any(miri, target_os = "android"))))]
 fn set(state: c_int) -> c_int {
     unsafe extern "C" {
         safe fn pthread_setcancelstate(state: c_int, before: &mut c_int) -> c_int;
@@ -34,7 +34,7 @@ fn set(state: c_int) -> c_int {
 }
 
 /// Where there is no cancellation.
-#[cfg(any(miri, not(unix)))]
+#[cfg(any(miri, target_os = "android", not(unix)))]
 fn set(state: c_int) -> c_int {
     state
 }

@@ -12,7 +12,10 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, FLOATS, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, computed, element, gains_by_dims, in_words, is_bytes, number, numpy_dtype, missing_of, of_chunk, own_shape, params, searching, shaped
+from ._params import (
+    CODECS, DTYPES, FLOATS, INVALID_ARGUMENT, MODES, PROFILES, as_elements, capacity, computed, element, gains_by_dims, in_words,
+    is_bytes, number, numpy_dtype, missing_of, of_chunk, own_shape, params, searching, shaped,
+)  # fmt: skip
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 
 if TYPE_CHECKING:
