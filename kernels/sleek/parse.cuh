@@ -20,8 +20,8 @@ enum Extent { NOTHING, SOME, WHOLE };
 // Where the body of a chunk lies, found by a whole warp.
 struct Body {
     u64 chunk;
-    u64 at;       // offset in the stream
-    u32 units;    // of 16 bytes; 0: the index is not valid
+    u64 at;       // offset in the stream; 0 if the index is not valid
+    u32 units;    // of 16 bytes; 0: the same
     u16 kind, extent;
 };
 
@@ -41,7 +41,7 @@ DEV Body locate(const u8* src, const Header& head, u64 chunk, u32 lane) {
     body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
     if (!head.fits(chunk, body.kind, body.units) || entry & ENTRY_ZERO_MASK || start % ALIGN ||
         start < head.bodies_at || start > head.stream_bytes || body.at + body.units * ALIGN > head.stream_bytes)
-        body.units = 0;
+        body.at = body.units = 0;
     return body;
 }
 
