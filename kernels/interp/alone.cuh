@@ -395,6 +395,7 @@ template <class T> DEV void restore_nodes(const InterpDecompressArgs& a) {
         __syncthreads();
         if (own.own.state == NOTHING || !own.own.to.some) continue;
         if (own.own.wide == IN_SLOT) {
+            __syncthreads();    // everyone has read the target
             if (threadIdx.x == 0) own.own.to = Target(s, own.own.t);
             __syncthreads();
             const Word* const from = (const Word*)slot_of(a, i);
