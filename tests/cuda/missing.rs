@@ -138,7 +138,7 @@ fn a_search_copies_no_array() {
     let (shim, _turn) = Shim::get();
     for dtype in FLOATS {
         let size = dtype.size();
-        let (count, nan) = (131_072 / size, dtype.nearest(f64::NAN));
+        let (count, nan) = (32_768 / size, dtype.nearest(f64::NAN));
         let number = |v: f64| dtype.nearest(v);
         let specials = [nan | 1, nan | 3, number(f64::INFINITY), nan, number(f64::NEG_INFINITY), nan | 2];
         // What stands among the numbers, how often each, and the looks that it takes.
