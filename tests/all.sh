@@ -32,7 +32,7 @@ bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
 beside "tools" env SLEEK_RECIPES="$([ "$kind" != release ] || echo 1)" bash tests/hdf5/setup.sh
 make -s kernels
 # What is in the library's own sources is compiled with all of it, and without optimisation in a tenth of the time.
-programs=(--bins --examples --test '*')
+programs=(--bins --test '*')
 step "Rust tests: build"
 CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --all-features -p sleek-compress --lib --no-run
 cargo test --all-features --no-run "${programs[@]}"
