@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every kind of test that needs no GPU: Rust, C, Fortran, HDF5, Python, MPI, make install, quick starts, pages.
 #     tests/all.sh            with one build, that of the Rust tests (`make test`)
-#     tests/all.sh release    with the release installed and packed, and the recipes and the demo too (`.ci/run`)
+#     tests/all.sh release    with the release installed and packed, and lints, the recipes and the demo too (`.ci/run`)
 # SLEEK_LONG=1 takes all cases of each kind, which is for a night (`make nightly PROOFS=cases`).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,7 +39,7 @@ cargo test --all-features --no-run "${programs[@]}"
 done_with "tools"
 
 if [ "$kind" = release ]; then
-    beside "release" make -s build
+    beside "release and lints" bash -c 'make -s build && make lint'
     export SLEEK_PREBUILT=$target/release
 else
     # The library that the Rust tests link and load, and the command.
@@ -54,7 +54,7 @@ export RUST_TEST_THREADS=$(($(nproc) + 1))
 cargo test --all-features "${programs[@]}"
 CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --all-features -p sleek-compress --lib
 cargo test --all-features --doc
-[ "$kind" != release ] || done_with "release"
+[ "$kind" != release ] || done_with "release and lints"
 
 # Only one at a time makes a wheel.
 installed() {
