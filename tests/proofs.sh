@@ -28,7 +28,7 @@ proofs=(
 )
 checks=(
     "abi        | cc        | apt install gcc                         | cargo test --all-features --test capi"
-    "install    | cargo     | rustup                                  | make -s build && SLEEK_PREBUILT=$(realpath ${CARGO_TARGET_DIR:-target}/release) bash tests/install.sh release"
+    "install    | cargo     | rustup                                  | make -s build && SLEEK_PREBUILT=\$(realpath \${CARGO_TARGET_DIR:-target}/release) bash tests/install.sh release"
     "publish    | cargo     | rustup                                  | make -s dist DIST=crates"
     "deny       | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check licenses bans sources"
     "advisories | cargo-deny | cargo install cargo-deny               | cargo deny --all-features check advisories"
