@@ -78,9 +78,8 @@ pub fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
     let [kind, rank, rate, cache, forks] = input.bytes();
     let dtype = [DType::F32, DType::F64][usize::from(kind % 2)];
-    // Blocks of four dimensions are coded on another thread, which a child has not.
-    let rank = 1 + usize::from(rank % 3);
-    let lens: Vec<u64> = (0..rank).map(|_| 1 + u64::from(input.u8()) % [200, 30, 9][rank - 1]).collect();
+    let rank = 1 + usize::from(rank % 4);
+    let lens: Vec<u64> = (0..rank).map(|_| 1 + u64::from(input.u8()) % [200, 30, 9, 6][rank - 1]).collect();
     let count = lens.iter().product::<u64>() as usize;
     let params = Params {
         codec: CODEC_ZFP,
