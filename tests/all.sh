@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Every kind of test that needs no GPU: Rust, C, Fortran, HDF5, Python, MPI, make install, quick starts, pages.
-#     tests/all.sh            with one build, that of the Rust tests (`make test`)
-#     tests/all.sh release    with the release installed and packed, and lints, the recipes and the demo too (`.ci/run`)
+# One build serves all of them. The release as it ships is for `make nightly PROOFS=release`.
+#     tests/all.sh       `make test`
+#     tests/all.sh ci    lints, the recipes and the demo too (`.ci/run`)
 # SLEEK_LONG=1 takes all cases of each kind, which is for a night (`make nightly PROOFS=cases`).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-kind=${1:-one}
+kind=${1:-test}
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 unset SLEEK_PREBUILT MAKEFLAGS
 begin=$SECONDS
@@ -29,7 +30,7 @@ done_with() { # a word
 
 # What compiling the tests needs of the system: nothing is compiled before it is there. What tests need is fetched meanwhile.
 bash examples/demo/need.sh cc:gcc pkg-config:pkg-config h5cc:libhdf5-dev
-beside "tools" env SLEEK_RECIPES="$([ "$kind" != release ] || echo 1)" bash tests/hdf5/setup.sh
+beside "tools" env SLEEK_RECIPES="$([ "$kind" != ci ] || echo 1)" bash tests/hdf5/setup.sh
 make -s kernels
 # What is in the library's own sources is compiled with all of it, and without optimisation in a tenth of the time.
 programs=(--bins --test '*')
@@ -38,32 +39,28 @@ CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --all-features -p sleek-compress --lib
 cargo test --all-features --no-run "${programs[@]}"
 done_with "tools"
 
-if [ "$kind" = release ]; then
-    beside "release and lints" bash -c 'make -s build && make lint'
-    export SLEEK_PREBUILT=$target/release
-else
-    # The library that the Rust tests link and load, and the command.
-    export SLEEK_PREBUILT=$target/prebuilt
-    mkdir -p "$SLEEK_PREBUILT"
-    python3 packaging/licences.py > "$SLEEK_PREBUILT/THIRD-PARTY.txt"
-    cp -lf "$target"/debug/deps/libsleek.so "$target"/debug/deps/libsleek.a "$target"/debug/sleek "$SLEEK_PREBUILT"
-fi
+# The library that the Rust tests link and load, and the command.
+export SLEEK_PREBUILT=$target/prebuilt
+mkdir -p "$SLEEK_PREBUILT"
+python3 packaging/licences.py > "$SLEEK_PREBUILT/THIRD-PARTY.txt"
+cp -lf "$target"/debug/deps/libsleek.so "$target"/debug/deps/libsleek.a "$target"/debug/sleek "$SLEEK_PREBUILT"
 step "Rust tests"
 # One more than there are cores: some wait for others.
 export RUST_TEST_THREADS=$(($(nproc) + 1))
 cargo test --all-features "${programs[@]}"
 CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --all-features -p sleek-compress --lib
 cargo test --all-features --doc
-[ "$kind" != release ] || done_with "release and lints"
 
 # Only one at a time makes a wheel.
 installed() {
-    bash tests/install.sh "$kind" && bash tests/docs.sh && bash tests/packages.sh && { [ "$kind" != release ] || make -s demo; }
+    bash tests/docs.sh && bash tests/packages.sh && bash tests/install.sh && { [ "$kind" != ci ] || make -s demo; }
 }
 step "scripts"
-beside "install, pages, packages" installed
+[ "$kind" != ci ] || beside "lints" make lint
+beside "pages, packages, install" installed
 bash tests/python.sh
 bash tests/quickstart.sh
-[ "$kind" != release ] || bash tests/recipes.sh
-done_with "install, pages, packages"
+[ "$kind" != ci ] || bash tests/recipes.sh
+[ "$kind" != ci ] || done_with "lints"
+done_with "pages, packages, install"
 step "all tests passed"

@@ -86,8 +86,7 @@ if [ -z "${SLEEK_PREBUILT:-}" ] || [ "${1:-}" = release ]; then
     LD_LIBRARY_PATH=$prefix/lib quiet "$work/stack"
     for level in scalar avx2; do LD_LIBRARY_PATH=$prefix/lib SLEEK_SIMD=$level quiet "$work/stack"; done
     step "size"
-    # A library that was compiled in parts is larger.
-    [ -n "${CARGO_PROFILE_RELEASE_CODEGEN_UNITS:-}" ] || bash packaging/size.sh "$prefix/lib/libsleek.so"
+    bash packaging/size.sh "$prefix/lib/libsleek.so"
     [ "$(du -sm --exclude=libsleek.a "$prefix" | cut -f 1)" -le 40 ] || fail "the prefix takes $(du -sm "$prefix")"
 fi
 

@@ -165,6 +165,9 @@ pub fn has_room() -> bool {
     is_there(4 << 10)
 }
 
+/// What the description of a dataset, or of a transfer to one, takes at most.
+pub const DESCRIPTION_BYTES: usize = 64 << 10;
+
 /// An error unless there is room for code that takes up to `n` bytes, and would end the process without.
 pub fn expect_room(n: usize) -> Result<()> {
     if is_there(n) { Ok(()) } else { fail!(OutOfMemory, "{n} bytes could not be allocated") }

@@ -10,10 +10,7 @@ use crate::api::hdf5_direct::{self, Dataset, Library, Report, Request, Route};
 use crate::api::hdf5_filter::caller::Caller;
 use crate::error::Result;
 use crate::host::guard::status;
-use crate::host::memory::expect_room;
-
-/// What the description of a transfer takes at most.
-const ROOM: usize = 64 << 10;
+use crate::host::memory::{DESCRIPTION_BYTES, expect_room};
 
 /// How a dataset was written or read.
 #[repr(C)]
@@ -171,7 +168,7 @@ unsafe fn transfer(
     caller: Caller,
     work: impl FnOnce(&Library, &Request) -> Result<Report>,
 ) -> Result<()> {
-    expect_room(ROOM)?;
+    expect_room(DESCRIPTION_BYTES)?;
     // SAFETY: the contract: the struct's first field, one number for each dimension, and a struct of that size.
     unsafe {
         let size = match info.is_null() {

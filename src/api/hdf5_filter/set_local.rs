@@ -17,9 +17,6 @@ use crate::params::{Bound, MissingValues, Params};
 use crate::route;
 use crate::text;
 
-/// What a dataset's description takes at most.
-const ROOM: usize = 64 << 10;
-
 /// `H5Z_set_local_func_t`: completes the `cd_values` with what the dataset holds.
 ///
 /// It alone protects the data, since HDF5 ignores `can_apply` for an optional filter: what it refuses is not made.
@@ -30,7 +27,7 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid) -> Herr
     let place = 0;
     let caller = Caller::of(&place);
     guard(-1, caller, || {
-        memory::expect_room(ROOM)?;
+        memory::expect_room(memory::DESCRIPTION_BYTES)?;
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
         exec::check_environment()?;
         match Hdf5::at(caller.address())? {
