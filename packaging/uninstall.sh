@@ -15,7 +15,7 @@ for file in "${installed[@]}"; do
 done
 for file in "${installed[@]}"; do
     case $file in
-    */sleek/*) rmdir --ignore-fail-on-non-empty "$prefix/$(dirname "$file")" 2> /dev/null || true ;;
+    */sleek/*) rmdir --ignore-fail-on-non-empty "$prefix/$(dirname "$file")" "$prefix/${file%%/sleek/*}/sleek" 2> /dev/null || true ;;
     esac
 done
 echo "removed ${#installed[@]} files from $prefix"

@@ -73,6 +73,17 @@ impl MissingValues {
         self.values[0].is_none()
     }
 
+    /// Those that are finite: NaN and infinities come back without being named, only longer.
+    pub fn finite(&self, dtype: DType) -> Result<MissingValues> {
+        let mut all = MissingValues::default();
+        for (k, value) in self.iter().enumerate() {
+            if dtype.number(value.bits(dtype)?).is_finite() {
+                if k < self.named_count() { all.push(value)? } else { all.push_found(value)? }
+            }
+        }
+        Ok(all)
+    }
+
     /// They as numbers, rounded to elements of `dtype`.
     pub fn numbers(&self, dtype: DType) -> Result<Vec<f64>> {
         gathered(self.of_type(dtype)?.bits().iter().map(|bits| dtype.number(*bits)))

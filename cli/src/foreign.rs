@@ -10,7 +10,7 @@ use crate::npy;
 /// How such files begin, what they are, and what helps.
 const KNOWN: [(&[u8], &str); 9] = [
     (b"\x89SLTNS", "a compressed safetensors file: sleek.safetensors of Python reads it"),
-    (b"\x89HDF", "an HDF5 or netCDF-4 file, which no pipe can hold: name it; sleek repack compresses its datasets"),
+    (b"\x89HDF", "an HDF5 or netCDF-4 file: sleek repack compresses its datasets, and takes its name, no pipe"),
     (b"CDF", "a classic netCDF file, which has no filters: nccopy -k nc4 makes one of it for sleek repack"),
     (b"PK\x03\x04", "a ZIP file, as .npz, .keras and .pt are: unzip it first"),
     (b"\x1f\x8b", "a gzip file: gunzip it first"),

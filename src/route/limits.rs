@@ -123,12 +123,16 @@ impl Inside {
         if put == [false; 2] {
             return Ok(Put::Nothing);
         }
-        let (dtype, known) = (self.params.dtype, self.params.missing.of_type(self.params.dtype)?);
+        let (dtype, missing) = (self.params.dtype, &mut self.params.missing);
+        let known = missing.of_type(dtype)?;
         let left = (0..2).filter(|end| put[*end]).filter_map(|end| self.ends.bits[end]);
         let new = gathered(left.filter(|bits| !known.bits().contains(bits)))?;
         // A zero is one of two.
         let zeros = new.iter().filter(|bits| dtype.number(**bits) == 0.0).count();
         if known.len() + new.len() + zeros > MAX_MISSING {
+            *missing = missing.finite(dtype)?;
+        }
+        if missing.of_type(dtype)?.len() + new.len() + zeros > MAX_MISSING {
             return Ok(Put::NoRoom);
         }
         new.into_iter().try_for_each(|bits| self.params.missing.push_found(MissingValue::Bits(bits)))?;

@@ -445,6 +445,9 @@ def request_in_the_environment():
         # What a code has set is overridden, but for what it wants to be lossless.
         overridden = create(f, "c", a, (50, 50), opts(REL, 1e-6))
         assert stored_cd(overridden) == long(ABS, 0.5, "<f4", (50, 50), 1)
+        # What it names as missing stays, where the variable names nothing.
+        named = create(f, "named", a, (50, 50), opts(REL, 1e-6, fill=-9999.0))
+        assert stored_cd(named) == long(ABS, 0.5, "<f4", (50, 50), 1, named=(-9999.0,))
         os.environ["SLEEK_PARAMS"] = "lossless"
         overridden = create(f, "d", a, (50, 50), opts(REL, 1e-6))
         assert same_bits(a, overridden[:])

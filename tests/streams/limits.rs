@@ -3,7 +3,7 @@
 
 use crate::{common, vectors};
 
-use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Params, Profile};
+use sleek::{Bound, DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
 use vectors::Random;
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
@@ -97,6 +97,23 @@ fn what_is_inside_stays_inside() {
         }
     }
     assert!(left_without > 1000, "{left_without}");
+}
+
+/// A place for a limit is worth more than one for NaN, which comes back without. Beside two numbers there is none for
+/// 0, which takes two, and 1.
+#[test]
+fn limits_take_the_places_of_nan() {
+    let values = fraction(&mut Random(71));
+    let asked = |marks: &str| {
+        let text = format!("abs=3e-3,profile=small,{marks}");
+        let params = Params { dims: Dims::new(&DIMS).unwrap(), ..sleek::text::parse(&text).unwrap() };
+        assert_eq!(leave(&params, &values, (0.0, 1.0)) == 0, params.limits.is_some(), "{text}");
+        let stream = sleek::compress(&params, &bytes(&params, &values)).unwrap();
+        (sleek::inspect(&stream).unwrap().mode, stream.len())
+    };
+    let (without, with) = (asked("fill=-999,fill=nan"), asked("fill=-999,fill=nan,limits=0:1"));
+    assert!(with.0 == Mode::Abs && with.1 < without.1 * 3 / 2, "{with:?}, without limits {without:?}");
+    assert_eq!(asked("fill=-999,fill=1.25,limits=0:1").0, Mode::Lossless);
 }
 
 /// What leaves limits does not become a missing value, which a limit may be.

@@ -32,7 +32,9 @@ impl Staging {
         let letters: String = target.file_name().unwrap_or_default().to_string_lossy().chars().take(LETTERS).collect();
         leftovers::remove(folder(&target));
         signals::expect_signals();
-        let file = tempfile::Builder::new().prefix(&leftovers::prefix(&letters)).tempfile_in(folder(&target))?;
+        let file = tempfile::Builder::new().prefix(&leftovers::prefix(&letters)).tempfile_in(folder(&target));
+        // Its name means nothing to a user.
+        let file = file.map_err(|e| e.raw_os_error().map_or(e, io::Error::from_raw_os_error))?;
         signals::remove_on_signal(file.path());
         Ok(Staging { file, target, name: name.to_owned(), force, like: like.filter(Metadata::is_file) })
     }

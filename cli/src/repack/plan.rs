@@ -167,7 +167,7 @@ impl<'a> Item<'a> {
         let request = request + &how(params);
         let is_complex = self.field.as_ref().is_some_and(|field| field.stored.is_complex());
         let in_a_line = is_complex && params.codec == 0 && params.profile != Profile::Small;
-        let hint = in_a_line.then(|| "--profile small is for numbers whose parts alternate".to_owned());
+        let hint = in_a_line.then(|| "--profile small makes complex numbers smaller".to_owned());
         let remarks: Vec<String> = self.remark.clone().into_iter().chain(hint).collect();
         match remarks.is_empty() {
             true => request,

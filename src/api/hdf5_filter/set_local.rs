@@ -85,7 +85,7 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     refuse_half_a_number(words, &asked)?;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
     let mut request = match words.is_empty() || asked.bound != Bound::Lossless {
-        true => text::of_environment()?.unwrap_or(asked),
+        true => text::of_environment()?.map_or(asked.clone(), |of_all| instead(&asked, of_all)),
         false => asked,
     };
     let lossy = request.bound != Bound::Lossless;
@@ -123,6 +123,20 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     // A codec that cannot do what is asked for would fail on every chunk.
     values.params()?.map_or(Ok(()), |params| route::chosen(&params).map(|_| ()))?;
     Ok(values.encode())
+}
+
+/// A request for all datasets in the place of one for this dataset, whose missing values and limits stay where the
+/// other names none.
+fn instead(asked: &Params, of_all: Params) -> Params {
+    let mut request = of_all;
+    if request.missing.is_empty() {
+        request.missing = asked.missing;
+    }
+    request.find_fill = request.find_fill.or(asked.find_fill);
+    if request.limits.is_none() && request.bound.mode().has_bound() {
+        request.limits = asked.limits;
+    }
+    request
 }
 
 /// Refuses a bound that came as one word where two make a number, or as an integer. Nothing could be as near as
@@ -175,6 +189,21 @@ fn remark(request: &Params, element: &StoredElement, stored: &Stored) -> &'stati
 mod tests {
     use super::*;
     use crate::api::hdf5_filter::cd_values_of;
+
+    #[test]
+    fn missing_values_and_limits_stay_where_the_environment_names_none() {
+        let of = |asked: &str, of_all: &str| {
+            let [asked, of_all] = [asked, of_all].map(|text| text::parse(text).unwrap());
+            text::format(&instead(&asked, of_all))
+        };
+        let asked = "rel=1e-3,fill=-1,limits=0:1,profile=small";
+        assert_eq!(of(asked, "abs=2"), "abs=2e0,limits=0e0:1e0,fill=-1e0");
+        assert_eq!(of(asked, "abs=2,fill=3,limits=:5"), "abs=2e0,limits=:5e0,fill=3e0");
+        assert_eq!(of(asked, "abs=2,no-fill"), "abs=2e0,limits=0e0:1e0,fill=-1e0,no-fill");
+        assert_eq!(of("rel=1e-3,no-fill", "abs=2"), "abs=2e0,no-fill");
+        assert_eq!(of(asked, "lossless"), "lossless,fill=-1e0");
+        assert_eq!(of(asked, "rate=8,codec=zfp"), "rate=8e0,fill=-1e0,codec=zfp");
+    }
 
     /// nccopy hands `0.001` on as the word 0, and `1e-3` as the word 1.
     #[test]
