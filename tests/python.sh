@@ -60,7 +60,7 @@ others() {
     tested venv-numpy --tb=short $tests
     tested venv-h5py-1.14 --tb=short $tests/test_{hdf5,path,references}.py
     tested venv-netcdf --tb=short $tests/test_netcdf.py
-    [ ! -d "$venvs/venv-h5py-old" ] || tested venv-h5py-old --tb=short $tests/test_{arrays,hdf5}.py
+    [ ! -d "$venvs/venv-h5py-old" ] || tested venv-h5py-old --tb=short $tests/test_{arrays,hdf5,looks}.py
 }
 ( set -e; others ) > "$work/others" 2>&1 &
 beside=$!

@@ -124,6 +124,7 @@ def test_chunks_of_which_hdf5_says_what_is_not(tmp_path):
 @pytest.mark.parametrize("request_", ["abs=0.5,profile=small", "lossless"])
 def test_types_that_numpy_has_not(tmp_path, request_):
     """h5py gives bfloat16 as float32, which a stream's elements are not."""
+    pytest.importorskip("ml_dtypes")
     made = (100 + np.cumsum(np.random.default_rng(0).normal(size=(4000, 4)), 0)).astype("f4")
     kind = h5py.h5t.IEEE_F32LE.copy()
     kind.set_fields(15, 7, 8, 0, 7)
@@ -137,3 +138,42 @@ def test_types_that_numpy_has_not(tmp_path, request_):
         whole = data[...]
         assert np.array_equal(sleek.read(data, stride=2), whole[::2, ::2])
         assert np.array_equal(sleek.read(data, above=101), np.nonzero(whole > 101))
+
+
+@pytest.mark.parametrize("kind, stored", [
+    ("f4", ">f4"), (">f4", "f4"), ("f4", "i4"), ("i4", "u4"), ("i4", ">i4"), ("f2", "i2"), ("f2", "bfloat16"), ("u1", "i1"), ("f8", "i8"),
+    ("f4", "f8"), ("f8", "f4"), ("c8", ">f4"), ("c8", "f8"), ("c8", "i4"),
+])  # fmt: skip
+def test_chunks_of_another_type_are_refused(tmp_path, kind, stored):
+    """As by dataset[...], which gives no values of them either."""
+    stored = pytest.importorskip("ml_dtypes").bfloat16 if stored == "bfloat16" else stored
+    nbytes = 64 * np.dtype(kind).itemsize
+    for length in (nbytes, nbytes // 2):
+        stream = sleek.compress(np.arange(length // np.dtype(stored).itemsize).astype(stored), lossless=True)
+        with h5py.File(tmp_path / "a.h5", "w") as f:
+            data = f.create_dataset("x", (8, 8), kind, chunks=(8, 8), **sleek.h5(lossless=True))
+            data.id.write_direct_chunk((0, 0), stream)
+            for look in (lambda: data[...], lambda: sleek.read(data, stride=2), lambda: sleek.read(data, above=5)):
+                with pytest.raises((OSError, ValueError), match="the stream holds"):
+                    look()
+
+
+ENUM = h5py.enum_dtype({"a": 0, "b": 1}, ">i2")
+KINDS = ["?", "i1", ">i4", ">f4", "<c8", ">c16", ENUM, ("<f4", (3,)), (">i2", (2,)), "S3", [("a", "f4")]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("plain", [False, True])
+def test_types_that_are_stored_as_others(tmp_path, kind, plain):
+    """Plain bytes are a chunk of any type."""
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        data = f.create_dataset("x", (64, 8), kind, chunks=(32, 8), **sleek.h5(lossless=True))
+        base, sides = data.dtype.base, data.shape + data.dtype.shape
+        made = (np.arange(np.prod(sides)).reshape(sides) % 2).astype(base)
+        data[...] = made
+        if plain:
+            data.id.write_direct_chunk((0, 0), sleek.compress(made[:32].view("u1"), lossless=True))
+        assert np.array_equal(data[...], made)
+        assert np.array_equal(sleek.read(data, stride=4), made[::4, ::4])
+        if base.kind in "iuf":
+            assert np.array_equal(sleek.read(data, above=0.5), np.nonzero(made > 0.5))

@@ -134,7 +134,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
     """The indices of the values of a dataset of h5py above, below or between two numbers. Its fill value is none."""
     import h5py
 
-    shape, found, marks = dataset.shape, [], declared(dataset)
+    shape, found, marks = dataset.shape + dataset.dtype.shape, [], declared(dataset)
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         marks = [*marks, dataset.fillvalue]
     limits = valid_limits(dataset)
@@ -156,7 +156,7 @@ def which(dataset: Any, above: float | None, below: float | None) -> tuple[np.nd
         for mark in named:
             absent |= values == mark
         yes = ~absent & _between(values, values, above, below)
-        found.append(_numbers([i + at for i, at in zip(np.nonzero(yes), corner)], shape))
+        found.append(_numbers([i + at for i, at in zip(np.nonzero(yes), corner + (0,) * len(dataset.dtype.shape))], shape))
     return np.unravel_index(np.sort(np.concatenate([np.empty(0, "i8"), *found])), shape)
 
 
@@ -198,20 +198,23 @@ def _chunks(dataset: Any) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 
 def _stored(dataset: Any, corner: tuple[int, ...]) -> Any:
-    """The stream that a chunk is stored as, and what it holds; nothing if it is none, has other filters, too, or elements of a type that
-    numpy does not have, as bfloat16 is."""
-    from h5py import h5t
+    """The stream that a chunk is stored as, and what it holds; nothing, so that HDF5 reads the chunk, if it is none, has other filters,
+    too, is not one of this dataset, or has elements of a type that numpy does not have, as bfloat16 is."""
+    from h5py import _objects, h5t
 
     properties, kind = dataset.id.get_create_plist(), dataset.id.get_type()
     if properties.get_nfilters() != 1 or properties.get_filter(0)[0] != FILTER_ID or kind != h5t.py_create(dataset.dtype, logical=True):
         return None, None
     try:
-        mask, stream = dataset.id.read_direct_chunk(corner)
-    except Exception:  # never written, or reading it will say why; get_chunk_info_by_coord may take one chunk for another
+        with _objects.phil:  # h5py 3.10 does not lock itself here
+            mask, stream = dataset.id.read_direct_chunk(corner)
+        info = inspect(stream)
+    except Exception:  # never written, plain, or reading it will say why; get_chunk_info_by_coord may take one chunk for another
         return None, None
-    # At the rim HDF5 may have stored a chunk plain without saying so.
-    is_plain = mask or len(stream) == math.prod(dataset.chunks) * kind.get_size()
-    return (None, None) if is_plain else (stream, inspect(stream))
+    nbytes, part = math.prod(dataset.chunks) * kind.get_size(), np.empty(0, dataset.dtype).real.dtype
+    # At the rim HDF5 may have stored a chunk plain without saying so. A stream of another type or length is an error, which HDF5 tells.
+    is_ours = not mask and len(stream) != nbytes == info.raw_bytes and info.dtype == part and dataset.dtype.kind in "iufc"
+    return (stream, info) if is_ours else (None, None)
 
 
 def _named(dataset: Any) -> list[Any]:
