@@ -342,6 +342,7 @@ MARKS = [
     ({"missing_value": np.float64(-9999.9)}, [-9999.9]),
     ({"missing_value": np.array([-9999.9, 1e20], "f4"), "_FillValue": np.float32(1e20)}, [-9999.9, 1e20]),
     ({"missing_value": "-9999.9f"}, [-9999.9]),
+    ({"missing_value": np.array([[-9999.9], [1e20]], "f4"), "_FillValue": np.array([[1e20]], "f4")}, [-9999.9, 1e20]),
     ({"missing_value": "none", "_FillValue": np.float32(np.nan)}, []),
 ]
 
@@ -398,7 +399,8 @@ class Variable:
 
 @pytest.mark.parametrize(
     "attrs",
-    [{"valid_range": [0.0, 1.0]}, {"valid_min": np.float32(0), "valid_max": 1.0}, {"valid_max": 1, "_FillValue": np.float32(-999)}],
+    [{"valid_range": [0.0, 1.0]}, {"valid_range": [[0.0, 1.0]]}]
+    + [{"valid_min": np.float32(0), "valid_max": 1.0}, {"valid_max": 1, "_FillValue": np.float32(-999)}],
 )
 @pytest.mark.parametrize("profile", ["adaptive", "fast", "small"])
 def test_values_stay_in_the_valid_range(tmp_path, attrs, profile):

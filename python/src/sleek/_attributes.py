@@ -101,7 +101,7 @@ def _numbers(attributes: list[Mapping[str, Any]], name: str) -> Iterator[float]:
             text = value.decode(errors="replace") if isinstance(value, bytes) else value
             value = text.strip().rstrip("fFdDL")
         try:
-            yield from np.atleast_1d(np.asarray(value).astype("f8")).tolist()
+            yield from np.asarray(value).astype("f8").ravel().tolist()
         except (TypeError, ValueError):
             continue  # a text of words
 
