@@ -358,6 +358,18 @@ def test_sizes_may_be_asked_for_in_the_place_of_bounds():
         sleek.compress(a, precision=65)
 
 
+@pytest.mark.parametrize("dtype", ["i4", ">i8"])
+def test_integers_are_rounded_only_if_the_request_says_so(dtype):
+    """As in HDF5 and Zarr."""
+    a = (np.arange(1000) ** 2).astype(dtype)
+    for words, request in (("rate=4,codec=zfp", {"rate": 4}), ("precision=4,codec=zfp", {"precision": 4})):
+        for of in sleek.compress, sleek.compress_bound:
+            with pytest.raises(sleek.SleekError, match=f"would round integers.*{words},integers") as refused:
+                of(a, **request)
+            assert refused.value.code == 4
+        assert not np.array_equal(sleek.decompress(sleek.compress(a, f"{words}, integers")), a)
+
+
 def test_bounds_for_a_target():
     """cli/tests/hdf5/arrays.py says how near they come."""
     a = np.cumsum(np.random.default_rng(5).normal(size=(100, 1000)), axis=1).astype("f4")

@@ -107,7 +107,7 @@ def test_zfp_tiles_of_one_block():
     for dims in ((4,), (4, 4), (1, 3, 4), (4, 4, 4), (3, 2, 4, 4)):
         for dtype in ("f4", "f8", "i4", "i8"):
             a = np.arange(np.prod(dims)).reshape(dims).astype(dtype)
-            for request in ("lossless,codec=zfp", "precision=14,codec=zfp"):
+            for request in ("lossless,codec=zfp", "precision=14,codec=zfp,integers"):
                 stream = bytes(sleek.compress(a, request))
                 assert sleek_decode.decode_bytes(stream) == library(stream)
 
@@ -179,7 +179,8 @@ def fields():
 REQUESTS = [
     "lossless", "abs=1e-3", "noa=1e-3", "rel=1e-3", "abs=1e-9", "abs=1e-3,profile=fast", "lossless,profile=fast", "abs=1e-3,profile=small",
     "abs=1e-7,profile=small", "rel=1e-2,profile=small", "lossless,profile=small", "abs=1e-2,fill=0", "abs=1e-3,fill=0x7fc00000,fill=0",
-    "abs=1e-3,profile=small,fill=1.5,fill=0x7fc00000", "rate=6,codec=zfp", "precision=14,codec=zfp", "abs=1e-3,codec=zfp", "lossless,codec=zfp",
+    "abs=1e-3,profile=small,fill=1.5,fill=0x7fc00000", "rate=6,codec=zfp,integers", "precision=14,codec=zfp,integers",
+    "abs=1e-3,codec=zfp", "lossless,codec=zfp",
 ]  # fmt: skip
 
 

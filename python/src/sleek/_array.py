@@ -85,7 +85,7 @@ def compress(
     - ``rel=E``: no value v changes by more than E times its own magnitude,
     - ``lossless=True``: every bit comes back, also of integers,
     - ``rate=R``: each value takes R bits, by codec zfp; ``precision=P``: each block of values keeps its P highest bits. They promise
-      no bound,
+      no bound, and are for integers (i4, i8) where words say so, as in ``"rate=8,codec=zfp,integers"``,
 
     or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         profile: str
 
 
+# Of integers, those that a rate or a precision can round.
+_ROUNDED = ("int32", "int64")
 # The dimensions that tell of a stream that the array has none, as a stream has one at least: as many as there can be.
 _NO_DIMS = (1,) * 32
 INVALID_ARGUMENT = 2
@@ -133,6 +135,8 @@ def _parsed(kind: tuple[int, int], request: str, threads: int) -> bytes:
     p.dtype, p.big_endian = kind
     p.threads = threads
     check(lib.sleek_params_parse(ctypes.byref(p), request.encode()))
+    if MODES[p.mode] in ("rate", "precision") and p.dtype in map(DTYPES.get, _ROUNDED) and not asks_for_integers(request):
+        raise SleekError(f"{request!r} would round integers; where it is to do so, it is {request + ',integers'!r}", UNSUPPORTED_TYPE)
     return bytes(p)
 
 
@@ -180,7 +184,7 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
     if isinstance(chunk, np.ndarray):
         searching(p)
     p.dtype, p.big_endian = element(kind)
-    if not floats and not (kind.name in ("int32", "int64") and asks_for_integers(request.get("request", ""))):
+    if not floats and not (kind.name in _ROUNDED and asks_for_integers(request.get("request", ""))):
         # Integers can have no bound; every bit keeps any, and a rate or a precision is for them where the request says so.
         p.mode, p.bound, p.range, p.codec, p.has_fill_value, p.missing_count = 0, 0.0, 0.0, 0, 0, 0
         return p
