@@ -4,6 +4,7 @@ import array
 import contextlib
 import mmap
 import pickle
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -180,6 +181,7 @@ def test_lists_of_masked_arrays_and_values():
         assert b.mask.tolist() == [[True, False, False], [False, True, False]] and b[1, 0] == 0
     b = sleek.decompress(sleek.compress([1.5, np.ma.masked, 3], lossless=True), masked=True)
     assert b.tolist() == [1.5, None, 3]
+    assert sleek.decompress(sleek.compress(np.ma.masked, abs=1), masked=True).tolist() is None
     with pytest.raises(TypeError, match="masked"):
         sleek.CompressedArray((3,), rate=16)[...] = [1.5, np.ma.masked, 3]
 
@@ -399,9 +401,10 @@ def test_requests_that_cannot_be_meant():
             sleek.compress(a, **request)
     with pytest.raises(ValueError, match="quick"):
         sleek.compress(a, abs=1, profile="quick")
-    for wrong in {"lossless": "no"}, {"lossless": 2}, {"abs": True}, {"abs": "few"}, {"abs": 10**400}, {"abs": 1, "fill": True}:
+    fills = {"abs": 1, "fill": True}, {"abs": 1, "fill": (1, 2)}
+    for wrong in {"lossless": "no"}, {"lossless": 2}, {"abs": True}, {"abs": "few"}, {"abs": 10**400}, *fills:
         name, value = list(wrong.items())[-1]
-        with pytest.raises(TypeError, match=f"{name} is {value!r}; .* needed"):
+        with pytest.raises(TypeError, match=re.escape(f"{name} is {value!r}; ") + ".* needed"):
             sleek.compress(a, **wrong)
     for threads in 2**40, -1, 2**31:
         with pytest.raises(sleek.SleekError, match=f"threads is {threads}; it must be from 0 to 2147483647"):

@@ -172,6 +172,9 @@ def test_its_shape_and_type_stay():
     for name, other in (("shape", (24, 9)), ("dtype", np.dtype("f4"))):
         with pytest.raises(AttributeError):
             setattr(a, name, other)
+    with pytest.raises(TypeError, match="keeps its shape"):
+        a.__init__((2, 3), rate=16)
+    assert a.shape == (4, 6) and a[3, 5] == 0
 
 
 def test_it_is_no_output():

@@ -262,6 +262,9 @@ def test_a_dataset_of_xarray(tmp_path, field):
     assert filters_of(tmp_path / "nameless.nc")["data3"] == [sleek.FILTER_ID]
     with pytest.raises(TypeError, match="path is None"):
         sleek.to_netcdf(data, None, abs=1e-3)
+    sleek.to_netcdf(level, tmp_path / "level.nc", abs=1e-3, engine="h5netcdf")
+    with pytest.raises(TypeError, match="h5netcdf writes the file"):
+        sleek.to_netcdf(level, tmp_path / "level.nc", abs=1e-3, engine="netcdf4")
     # Packed floats keep what is stored, however they are said to be packed.
     scaled = xarray.Dataset({"p": (("y", "x"), 1e5 * field), "q": (("y", "x"), 1e5 * field)})
     scaled["p"].encoding = {"scale_factor": 1000.0}

@@ -98,8 +98,9 @@ def variables_of_files(path):
         for wrong in ({"abs": -1}, {}, {"abs": 1, "rel": 1}):
             with pytest.raises((sleek.SleekError, TypeError)):
                 sleek.nc_def_var_filter(v, **wrong)
-        with pytest.raises(sleek.SleekError, match="did not take the filter for 'late'"):
-            sleek.nc_def_var_filter(v, abs=1e-3)  # it has data
+        for refused in (v, f.createVariable("one", "f4", ())):
+            with pytest.raises(sleek.SleekError, match=f"for '{refused.name}' .it must have dimensions, and no data yet"):
+                sleek.nc_def_var_filter(refused, abs=1e-3)
     with pytest.raises(TypeError, match="not str"):
         sleek.nc_def_var_filter("a", abs=1e-3)
     with netCDF4.Dataset(path) as f:

@@ -88,8 +88,9 @@ def test_damage_is_refused(tmp_path):
         bad.write_bytes(good[:length])
         with pytest.raises(sleek.SleekError):
             safetensors.load(bad)
-    for at in range(0, len(good), len(good) // 60):
-        bad.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
+    another = len(safetensors.MAGIC) + safetensors.FLAGS_AT, safetensors.MORE  # as if the header had two streams
+    for at, bit in [another, *((at, 16) for at in range(0, len(good), len(good) // 60))]:
+        bad.write_bytes(good[:at] + bytes([good[at] ^ bit]) + good[at + 1 :])
         with pytest.raises(sleek.SleekError):
             safetensors.load(bad)
 
@@ -101,6 +102,12 @@ MASKED = np.ma.masked_equal(np.arange(5.0), 3)
 def test_what_would_be_dropped_is_refused(tmp_path, bad):
     with pytest.raises(TypeError, match="no masks, and no tensor of the name"):
         safetensors.save(bad, tmp_path / "model.slk")
+
+
+@pytest.mark.parametrize("metadata", [{"epoch": 3}, {3: "epoch"}])
+def test_metadata_is_texts(tmp_path, metadata):
+    with pytest.raises(TypeError, match="names and values must be texts"):
+        safetensors.save({"a": np.arange(5.0)}, tmp_path / "model.slk", metadata=metadata)
 
 
 def test_nothing_but_the_file_changes(tmp_path):

@@ -70,6 +70,8 @@ def test_requests_in_words():
     import sleek.zarr
 
     assert sleek.zarr.Sleek(text) == sleek.zarr.Sleek(**arguments)
+    with pytest.raises(TypeError, match="exactly one of"):
+        sleek.zarr.Sleek.from_dict({"name": "sleek"})
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", ">f4", "f2"])

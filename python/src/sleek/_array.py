@@ -189,6 +189,7 @@ def without_mask(array: npt.ArrayLike, words: str) -> tuple[npt.ArrayLike, str]:
     array = computed(array)
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
         return array, words
+    array = np.ma.array(array, copy=False)  # np.ma.masked itself cannot be filled
     # numpy has text for the fill value of a type that is not its own, such as bfloat16.
     own = array.fill_value if not isinstance(array.fill_value, bytes) else np.ma.default_fill_value(1.0)
     if array.dtype.name not in FLOATS:

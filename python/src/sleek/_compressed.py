@@ -52,6 +52,8 @@ class CompressedArray:
     """
 
     def __init__(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike = "f8", *, rate: float, cache_bytes: int = 0) -> None:
+        if hasattr(self, "_owner"):
+            raise TypeError("a CompressedArray keeps its shape: make another one")
         sides = shape if isinstance(shape, Iterable) else (shape,)
         self._shape: tuple[int, ...] = tuple(natural("a length of shape", n, SIZE) for n in sides)
         self._dtype: np.dtype[Any] = np.dtype(dtype)

@@ -64,4 +64,5 @@ def nc_def_var_filter(variable: Any, request: str | None = None, /, **asked: Unp
     status = netcdf.nc_def_var_filter(variable._grpid, variable._varid, FILTER_ID, len(words), (ctypes.c_uint * len(words))(*words))
     if status:
         reason = netcdf.nc_strerror(status).decode()
-        raise SleekError(f"netCDF did not take the filter for {variable.name!r}: {reason} ({status})", _HDF5_ERROR)
+        needed = "it must have dimensions, and no data yet"
+        raise SleekError(f"netCDF did not take the filter for {variable.name!r} ({needed}): {reason} ({status})", _HDF5_ERROR)

@@ -96,7 +96,8 @@ def number(name: str, value: Any, down: bool = False) -> str:
             raise TypeError
         x = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} is {value!r}; a number is needed, such as {name}=1e-3, which a float can hold") from None
+        several = "; several go in words, as in 'abs=1e-3,fill=-9999,fill=1e20'" if name == "fill" else ""
+        raise TypeError(f"{name} is {value!r}; a number is needed, such as {name}=1e-3, which a float can hold{several}") from None
     # Fractions, decimals, long doubles and integers may lie between two floats.
     if down and not isinstance(value, (str, bytes)) and np.isfinite(x) and x > value:
         x = float(np.nextafter(x, -np.inf))

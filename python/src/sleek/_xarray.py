@@ -44,6 +44,8 @@ def to_netcdf(
         dataset = dataset.to_dataset(name=next(name for name in names if name not in taken))
     if not options.get("compute", True):
         raise TypeError("compute=False is an option of data.to_netcdf alone; here the file is whole at the return")
+    if options.pop("engine", "h5netcdf") != "h5netcdf":
+        raise TypeError("h5netcdf writes the file, which any engine reads: no other engine can be named")
     if path is None:
         raise TypeError("path is None; the path of a file is needed, or a file")
     dataset = dataset.copy()

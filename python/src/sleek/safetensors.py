@@ -128,6 +128,8 @@ def save(
     is of the range of each.
     """
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    if not all(isinstance(text, str) for item in dict(metadata or {}).items() for text in item):
+        raise TypeError(f"metadata is {metadata}; names and values must be texts")
     kinds, arrays, at = {numpy: kind for kind, numpy in KINDS.items()}, {}, 0
     for name, tensor in tensors.items():
         tensor = computed(tensor)
@@ -177,8 +179,8 @@ def _head(path: Any, data: mmap.mmap) -> tuple[bytes, int]:
     """The safetensors file to the end of its header, and where the streams of its tensors begin."""
     if data[: len(MAGIC)] != MAGIC:
         raise _corrupt(path, "is no compressed file of tensors")
-    [head], at = _streams(path, data, len(MAGIC))
-    return decompress(data[head]).tobytes(), at
+    streams, at = _streams(path, data, len(MAGIC))
+    return b"".join(decompress(data[stream]).tobytes() for stream in streams), at
 
 
 def _entries(head: bytes) -> list[tuple[str, dict[str, Any]]]:

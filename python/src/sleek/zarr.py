@@ -62,7 +62,7 @@ class Sleek(ArrayBytesCodec):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Sleek:
-        request = dict(data["configuration"])
+        request = dict(data.get("configuration") or {})
         return cls(request.pop("request", None), **request)
 
     def to_dict(self) -> dict[str, Any]:
