@@ -72,14 +72,29 @@ pub fn mul_down(a: f64, b: f64) -> f64 {
 
 /// hi − lo for hi ≥ lo, rounded down; at most `f64::MAX`.
 pub fn sub_down(hi: f64, lo: f64) -> f64 {
-    let d = hi - lo;
-    if d == f64::INFINITY {
-        return f64::MAX;
+    match difference(hi, lo) {
+        (f64::INFINITY, _) => f64::MAX,
+        (d, error) => {
+            if error < 0.0 {
+                next_down(d)
+            } else {
+                d
+            }
+        }
     }
-    // Two-sum: err is exactly (hi − lo) − d.
+}
+
+/// hi − lo for hi ≥ lo, rounded up.
+pub fn sub_up(hi: f64, lo: f64) -> f64 {
+    let (d, error) = difference(hi, lo);
+    if error > 0.0 { d.next_up() } else { d }
+}
+
+/// hi − lo, rounded to nearest, and what is missing of it, by a two-sum.
+fn difference(hi: f64, lo: f64) -> (f64, f64) {
+    let d = hi - lo;
     let bb = d - hi;
-    let err = (hi - (d - bb)) + (-lo - bb);
-    if err < 0.0 { next_down(d) } else { d }
+    (d, (hi - (d - bb)) + (-lo - bb))
 }
 
 /// Mantissa bits that `Rel` must keep: the least k with 2^−(k+1) ≤ bound.

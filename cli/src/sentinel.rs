@@ -14,6 +14,7 @@ const PAGE_BYTES: usize = 4 << 10;
 pub struct Watch {
     dtype: DType,
     big_endian: bool,
+    bound: Bound,
     /// Missing values that are known, which do not count.
     known: Vec<f64>,
     /// Whether others are looked for.
@@ -26,17 +27,22 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Nothing was seen yet. `known` are up to four numbers of the element type.
-    pub fn new(dtype: DType, big_endian: bool, known: Vec<f64>, searches: bool) -> Watch {
-        Watch { dtype, big_endian, known, searches, least: Vec::new(), most: Vec::new(), all: None }
+    /// Nothing was seen yet of the array that `params` ask for. `known` are up to four numbers of the element type.
+    pub fn new(params: &Params, known: Vec<f64>, searches: bool) -> Watch {
+        let Params { dtype, big_endian, bound, .. } = *params;
+        Watch { dtype, big_endian, bound, known, searches, least: Vec::new(), most: Vec::new(), all: None }
     }
 
     /// The same of what else there is besides what this one found, if it found something and there may be more.
     pub fn behind(&self) -> Option<Watch> {
         let found = self.found();
         let known = [&self.known[..], &found].concat();
-        (!found.is_empty() && known.len() <= rule::MOST_KNOWN)
-            .then(|| Watch::new(self.dtype, self.big_endian, known, true))
+        (!found.is_empty() && known.len() <= rule::MOST_KNOWN).then(|| Watch {
+            known,
+            least: Vec::new(),
+            most: Vec::new(),
+            ..*self
+        })
     }
 
     pub fn see(&mut self, bytes: &[u8]) {
@@ -96,7 +102,7 @@ impl Watch {
             return Vec::new();
         }
         let repeats = [&self.least, &self.most].map(|values| values[0].1 > 1);
-        let are = rule::are_fills(self.dtype, ends, others, repeats);
+        let are = rule::are_found(self.dtype, self.bound, ends, others, repeats);
         ends.into_iter().zip(are).filter(|(_, is)| *is).map(|(end, _)| end).collect()
     }
 
@@ -152,10 +158,10 @@ mod tests {
 
     fn found(values: &[f32], known: &[f64]) -> (Vec<f64>, Option<(f64, f64)>) {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let mut watch = Watch::new(DType::F32, false, known.to_vec(), true);
-        watch.see(&bytes);
         let numbers: Vec<_> = known.iter().map(|number| MissingValue::Number(*number)).collect();
         let params = Params { missing: MissingValues::of(&numbers).unwrap(), ..Params::new(DType::F32) };
+        let mut watch = Watch::new(&params, known.to_vec(), true);
+        watch.see(&bytes);
         let library = sleek::missing::sentinel::search(&params, &bytes).unwrap();
         let mut all = watch.found();
         let mut range = watch.range();

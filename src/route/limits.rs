@@ -2,12 +2,13 @@
 //! 1.0001. What was inside and would leave is put at the limit, which is no farther from it than what came back; the
 //! limit is a missing value then, and so comes back exactly. Where nothing leaves, nothing changes.
 
+use crate::bound::sub_up;
 use crate::container::Header;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
 use crate::exec::Isa;
 use crate::host::memory::{Heap, filled, gathered};
-use crate::missing::{MAX_MISSING, MissingValue, next_above};
+use crate::missing::{MAX_MISSING, Missing, MissingValue, next_above};
 use crate::params::{Bound, Limits, Params};
 use crate::primitives::range;
 
@@ -56,18 +57,24 @@ impl Ends {
         })
     }
 
-    /// Puts what is inside in `src`, but not in `back`, at its end in `dst`; which ends those are.
-    fn put(&self, src: &[u8], back: &[u8], dst: &mut [u8]) -> [bool; 2] {
+    /// Puts what is inside in `src`, but not in `back`, at its end in `dst`; which ends those are. So it does with what
+    /// came back next to an end, because that is a missing value: written again without it, it would be rounded once
+    /// more.
+    fn put(&self, src: &[u8], back: &[u8], dst: &mut [u8], known: &Missing, absolute: f64) -> [bool; 2] {
         let (size, mut put) = (self.dtype.size(), [false; 2]);
+        let known = |end: &usize| self.bits[*end].filter(|bits| known.bits().contains(bits));
+        let next: [_; 2] = [0, 1].map(|end| known(&end).and_then(|bits| next_above(self.dtype, bits)));
+        let is_within = |v: f64, end: f64| sub_up(v.max(end), v.min(end)) <= absolute;
         let is_inside = |v: f64| self.numbers[0] <= v && v <= self.numbers[1];
         let elements = src.chunks_exact(size).zip(back.chunks_exact(size)).zip(dst.chunks_exact_mut(size));
         for ((v, r), element) in elements.filter(|((v, r), _)| v != r) {
-            let number = |element| self.dtype.number(element_bits(element, self.big_endian));
-            let r = number(r);
-            if is_inside(r) || !is_inside(number(v)) {
+            let bits = |element| element_bits(element, self.big_endian);
+            let [v, r] = [bits(v), bits(r)].map(|bits| (bits, self.dtype.number(bits)));
+            let beside = (0..2).find(|end| next[*end] == Some(r.0) && is_within(v.1, self.numbers[*end]));
+            if beside.is_none() && (is_inside(r.1) || !is_inside(v.1)) {
                 continue;
             }
-            let end = usize::from(r > self.numbers[1]);
+            let end = beside.unwrap_or(usize::from(r.1 > self.numbers[1]));
             put[end] = true;
             let bits = self.bits[end].unwrap_or_default().to_le_bytes();
             element.copy_from_slice(&bits[..size]);
@@ -92,6 +99,8 @@ pub enum Put {
 /// An array that is encoded again until what is inside of its limits stays there.
 pub struct Inside {
     ends: Ends,
+    /// The absolute bound; 0 of mode rel, which rounds what is next to a limit to it again.
+    absolute: f64,
     /// The request, which declares limits that something was put at.
     pub params: Params,
     /// The array, with what has left at the limits.
@@ -114,17 +123,18 @@ impl Inside {
             // A range without its ends would be another one.
             params.bound = params.bound.of_range(Some(header.range).filter(|range| *range > 0.0));
         }
-        Heap::new(Inside { ends, params, array, back }).map(Some)
+        let absolute = if let Bound::Rel(_) = params.bound { 0.0 } else { header.abs_bound };
+        Heap::new(Inside { ends, absolute, params, array, back }).map(Some)
     }
 
     /// Puts what has left at the limits, and declares those.
     pub fn put(&mut self, src: &[u8]) -> Result<Put> {
-        let put = self.ends.put(src, &self.back, &mut self.array);
+        let (dtype, missing) = (self.params.dtype, &mut self.params.missing);
+        let known = missing.of_type(dtype)?;
+        let put = self.ends.put(src, &self.back, &mut self.array, &known, self.absolute);
         if put == [false; 2] {
             return Ok(Put::Nothing);
         }
-        let (dtype, missing) = (self.params.dtype, &mut self.params.missing);
-        let known = missing.of_type(dtype)?;
         let left = (0..2).filter(|end| put[*end]).filter_map(|end| self.ends.bits[end]);
         let new = gathered(left.filter(|bits| !known.bits().contains(bits)))?;
         // A zero is one of two.

@@ -162,6 +162,44 @@ fn limits_cost_nothing_where_they_do_not_bind_and_nothing_drifts() {
     }
 }
 
+/// An array of which parts are written, each into what came back, keeps limits and bound: what was put at a limit, or
+/// next to it, is not rounded once more when a later write puts nothing there.
+#[test]
+fn limits_hold_over_any_number_of_writes() {
+    let r = &mut Random(73);
+    let (len, part) = (100, 10);
+    let mut at_the_limit = 0;
+    for round in 0..if common::short() { 2000 } else { 20_000 } {
+        let dtype = FLOATS[round % 4];
+        let bound = [0.125, 0.5, 1.0][round % 3];
+        let limits = sleek::text::parse(["abs=1,limits=0:", "abs=1,limits=:0", "abs=1,limits=-0.2:0.7"][round / 3 % 3]);
+        let limits = limits.unwrap().limits;
+        let params = Params { profile: Profile::Small, limits, ..Params::new(dtype).with_bound(Bound::Abs(bound)) };
+        let params = Params { find_fill: Some(round % 2 == 0), ..params };
+        let sign = if round / 3 % 3 == 1 { -1.0 } else { 1.0 };
+        let value = |_| sign * bound * (r.below(3000) as f64 / 1000.0 - 1.0);
+        let values = numbers(&params, &bytes(&params, &(0..len).map(value).collect::<Vec<_>>()));
+        let (mut now, mut n) = (vec![0.0; len], 0);
+        while n < len {
+            let end = len.min(n + part);
+            now[n..end].copy_from_slice(&values[n..end]);
+            now = numbers(
+                &params,
+                &sleek::decompress(&sleek::compress(&params, &bytes(&params, &now)).unwrap()).unwrap(),
+            );
+            n = end;
+        }
+        let (low, high) = limits.map(|limits| (limits.low, limits.high)).unwrap();
+        let is_inside = |v: f64| low <= v && v <= high;
+        for (v, r) in values.into_iter().zip(now) {
+            assert!((v - r).abs() <= bound, "round {round}, {params:?}: {v} came back as {r}");
+            assert!(!is_inside(v) || is_inside(r), "round {round}, {params:?}: {v} left as {r}");
+            at_the_limit += usize::from(r == low || r == high);
+        }
+    }
+    assert!(at_the_limit > 1000, "{at_the_limit}");
+}
+
 /// Profiles fast and adaptive keep signs, so that no fraction becomes negative; of f32 and f64 they keep order too, so
 /// that no sorted time goes back.
 #[test]

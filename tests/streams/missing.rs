@@ -230,7 +230,7 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
         let values = about_to_change(random);
         let params = Params { profile, big_endian, threads, ..searching(dtype, bound) };
         let counted = values.iter().map(|v| dtype.number(dtype.nearest(*v))).filter(|v| v.is_finite());
-        let (expected, few) = vectors::sentinel::found(dtype, 0, &counted.collect::<Vec<f64>>());
+        let (expected, few) = vectors::sentinel::found(dtype, params.bound, 0, &counted.collect::<Vec<f64>>());
         let all = words(dtype, &values);
         let Kept { stream, back, missing } = kept(&params, &all);
         assert!(!few || back == all, "round {round}: {params:?}: few values");
@@ -252,6 +252,38 @@ fn the_verdict_is_the_rules_wherever_values_lie() {
         assert!(stream == alone, "round {round}: {params:?}: declared before, by one thread");
     }
     assert!(with > 50 && without > 50 && exact > 20, "{with} with, {without} without, {exact} exact");
+}
+
+/// A series that grows, each part into what came back, keeps its bound: what one write finds, and another one does not,
+/// changes no other value twice.
+#[test]
+fn a_mark_that_is_found_for_a_while_moves_nothing() {
+    let random = &mut Random(50);
+    let mut marked = 0;
+    for round in 0..if common::short() { 1000 } else { 10_000 } {
+        let dtype = FLOATS[round % 4];
+        let profile = [Profile::Small, Profile::Adaptive, Profile::Small, Profile::Fast][round / 4 % 4];
+        let level = [1013.25, 20.5, 0.5, 273.15][round / 16 % 4];
+        let bound = level / 16f64.powi(1 + random.below(3) as i32);
+        let spread = bound * [0.1, 0.5, 1.0, 2.0][random.below(4) as usize];
+        let params = Params { profile, ..searching(dtype, Bound::Abs(bound)) };
+        let (len, part) = (8 << random.below(6), 1 + random.below(20) as usize);
+        let values: Vec<f64> = (0..len).map(|_| level + spread * (random.below(2001) as f64 / 1000.0 - 1.0)).collect();
+        let values = words(dtype, &values);
+        let (mut now, mut written) = (vec![[0, dtype.nearest(-9999.0)][round / 64 % 2]; len], 0);
+        while written < len {
+            let end = len.min(written + part);
+            now[written..end].copy_from_slice(&values[written..end]);
+            let stream = sleek::compress(&params, &vectors::to_bytes(dtype, &now, false)).unwrap();
+            marked += usize::from(sleek::inspect(&stream).unwrap().missing.found() > 0);
+            now = vectors::words_of(dtype, &sleek::decompress(&stream).unwrap(), false);
+            written = end;
+        }
+        for (v, r) in values.into_iter().zip(now) {
+            assert!(exact::keeps(&params, bound, v, r), "round {round}, {params:?}: {v:#x} came back as {r:#x}");
+        }
+    }
+    assert!(marked > 500, "{marked}");
 }
 
 /// NaN, of either sign and whatever its other bits are, and infinities cost what a number far from all others costs in

@@ -1,6 +1,7 @@
 //! Which values are marks (docs/reference/format.md §5.1), told a second time without a thought of speed.
 
-use sleek::DType;
+use sleek::bound::sub_down;
+use sleek::{Bound, DType};
 
 /// Magnitudes of usual marks.
 fn usual(dtype: DType) -> Vec<f64> {
@@ -23,8 +24,16 @@ fn usual(dtype: DType) -> Vec<f64> {
     near
 }
 
+/// How far the bound may move a value, if these ends of them are marks.
+fn reach(bound: Bound, sorted: &[f64], is: [bool; 2]) -> f64 {
+    let others = &sorted[usize::from(is[0])..sorted.len() - usize::from(is[1])];
+    let range = sub_down(others[others.len() - 1], others[0]);
+    let bound = if bound.measures() { bound.of_range(Some(range)) } else { bound };
+    bound.absolute().unwrap_or(0.0)
+}
+
 /// What is found, and whether all else is known to be few values.
-pub fn found(dtype: DType, known: usize, values: &[f64]) -> (Vec<f64>, bool) {
+pub fn found(dtype: DType, bound: Bound, known: usize, values: &[f64]) -> (Vec<f64>, bool) {
     let (mut left, mut all, mut few, usual) = (values.to_vec(), Vec::new(), false, usual(dtype));
     let distinct = |values: &[f64]| {
         let mut values: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
@@ -49,7 +58,10 @@ pub fn found(dtype: DType, known: usize, values: &[f64]) -> (Vec<f64>, bool) {
         let may_be = |end: usize| is_usual(end) || least != most && repeats(end) && distance[end] > most - least;
         let low = if may_be(0) { least } else { ends[0] };
         let high = if may_be(1) { most } else { ends[1] };
-        let is = [0, 1].map(|end| is_usual(end) || may_be(end) && distance[end] > high - low);
+        let mut is = [0, 1].map(|end| is_usual(end) || may_be(end) && distance[end] > high - low);
+        while let Some(end) = (0..2).find(|end| is[*end] && distance[*end] <= reach(bound, &each, is)) {
+            is[end] = false;
+        }
         let now: Vec<f64> = [0, 1].into_iter().filter(|end| is[*end]).map(|end| ends[end]).collect();
         if now.is_empty() {
             break;

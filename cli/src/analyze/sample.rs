@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sleek::bound::sub_down;
-use sleek::{DType, Dims, MissingValues};
+use sleek::{DType, Dims, MissingValues, Params};
 
 use crate::args;
 use crate::decompress::hdf5::field_named;
@@ -162,7 +162,8 @@ impl Sample {
     ) -> Result<(), String> {
         let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
         let fills = self.missing.numbers(self.dtype).map_err(|e| format!("--fill: {}", e.message))?;
-        let mut watch = Watch::new(self.dtype, self.big_endian, fills, !self.fill.may_be_data);
+        let request = Params { big_endian: self.big_endian, ..Params::new(self.dtype) };
+        let mut watch = Watch::new(&request, fills, !self.fill.may_be_data);
         let mut seen = 0;
         each(&mut |data, shape| {
             watch.see(data);

@@ -31,7 +31,7 @@ pub fn seen_range(
 ) -> Result<Option<(f64, f64)>, String> {
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
     let searches = params.find_fill == Some(true) && params.bound.number() > 0.0;
-    let mut watch = Watch::new(params.dtype, params.big_endian, fills, searches);
+    let mut watch = Watch::new(params, fills, searches);
     read_through(args, input, args.frame_bytes, |data| {
         watch.see(data);
         show(data);

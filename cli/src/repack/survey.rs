@@ -145,7 +145,7 @@ impl Survey<'_> {
     }
 
     fn watch(&self, searches: bool) -> Result<Watch, String> {
-        Ok(Watch::new(self.params.dtype, self.params.big_endian, self.missing()?, searches))
+        Ok(Watch::new(self.params, self.missing()?, searches))
     }
 
     fn missing(&self) -> Result<Vec<f64>, String> {

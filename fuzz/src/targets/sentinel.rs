@@ -62,7 +62,8 @@ fn check(params: &Params, values: &[f64], info: &sleek::Info, data: &[u8], back:
     let is_on = params.find_fill == Some(true) && params.bound.mode().has_bound() && params.bound.number() > 0.0;
     let is_wanted = is_on && params.codec != CODEC_ZFP && told.len() <= 2;
     let counted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite() && !told.contains(v)).collect();
-    let (expected, few) = if is_wanted { found(params.dtype, told.len(), &counted) } else { (vec![], false) };
+    let (expected, few) =
+        if is_wanted { found(params.dtype, params.bound, told.len(), &counted) } else { (vec![], false) };
     assert_eq!(marks, expected, "{params:?}");
     assert!(!few || data == back, "few values are kept exactly");
     // By their bits: where there is room for one zero alone, the other one is a number.

@@ -230,7 +230,7 @@ fn search_in(params: &Params, array: &impl Searched) -> Result<Found> {
     if between.is_some_and(|some| rule::are_cleared(params.dtype, ends.into(), some)) {
         return Ok(Found::nothing(ends));
     }
-    rule::search(params.dtype, known, ends, |fills, of| {
+    rule::search(params.dtype, params.bound, known, ends, |fills, of| {
         let some = between.filter(|_| of == <[f64; 2]>::from(ends));
         array.others(params, fills, of, some)
     })

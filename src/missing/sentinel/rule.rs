@@ -1,8 +1,10 @@
 //! What tells an undeclared fill value from data (docs/reference/format.md §5.1). The one place that has the rule.
 
+use crate::bound::sub_down;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
+use crate::params::Bound;
 use crate::primitives::range::Ends;
 use crate::simd::by;
 
@@ -135,9 +137,10 @@ fn near_usual(dtype: DType, least: f64, most: f64) -> impl Iterator<Item = f64> 
 }
 
 /// Searches an array with elements from `low` to `high` beside those that are `known`. `others` tells what there is
-/// beside some values, among which are the two ends that it gets too.
+/// beside some values, among which are the two ends that it gets too. None is found within reach of the bound.
 pub fn search(
     dtype: DType,
+    bound: Bound,
     known: &[f64],
     (low, high): (f64, f64),
     others: impl Fn(&[f64], [f64; 2]) -> Result<Others>,
@@ -158,7 +161,7 @@ pub fn search(
             found.few = true;
             break;
         };
-        let are = are_fills(dtype, ends, range, repeats);
+        let are = are_found(dtype, bound, ends, range, repeats);
         for end in (0..2).filter(|end| are[*end]) {
             found.push(ends[end]);
             fills[n] = ends[end];
@@ -176,7 +179,7 @@ pub fn search(
 
 /// Whether the smallest and the largest value are fill values, where there are others between them, and the ends are
 /// there more than once or not.
-pub fn are_fills(dtype: DType, ends: [f64; 2], others: (f64, f64), repeats: [bool; 2]) -> [bool; 2] {
+fn are_fills(dtype: DType, ends: [f64; 2], others: (f64, f64), repeats: [bool; 2]) -> [bool; 2] {
     let ([low, high], (least, most)) = (ends, others);
     let usual = are_usual(dtype, ends, others);
     if least == most {
@@ -188,6 +191,21 @@ pub fn are_fills(dtype: DType, ends: [f64; 2], others: (f64, f64), repeats: [boo
     // An end that is none is one of the others.
     let others = if may_be[1] { most } else { high } - if may_be[0] { least } else { low };
     [0, 1].map(|end| usual[end] || may_be[end] && apart[end] > others)
+}
+
+/// Whether the smallest and the largest value are fill values that no other value can come back as under the bound. One
+/// that may do so comes back beside it, and would be rounded once more when it is written again without it.
+pub fn are_found(dtype: DType, bound: Bound, ends: [f64; 2], others: (f64, f64), repeats: [bool; 2]) -> [bool; 2] {
+    let mut are = are_fills(dtype, ends, others, repeats);
+    // Without one the range of the others is larger.
+    for _ in 0..2 {
+        let (low, high) = (if are[0] { others.0 } else { ends[0] }, if are[1] { others.1 } else { ends[1] });
+        let bound = if bound.measures() { bound.of_range(Some(sub_down(high, low))) } else { bound };
+        let reach = bound.absolute().unwrap_or(0.0);
+        let apart = apart(ends, others);
+        are = [0, 1].map(|end| are[end] && apart[end] > reach);
+    }
+    are
 }
 
 /// Whether it matters for that how often the ends are there.
