@@ -410,6 +410,27 @@ def what_cannot_be_judged_is_not_kept():
 
 
 @scenario
+def what_lacks_a_filter_is_not_tested():
+    import hdf5plugin
+
+    field("old.h5")
+    with h5py.File("new.h5", "w") as file:
+        for name, data in ("a", np.arange(9000.0)), ("texts", np.array([b"abc"] * 3000)):
+            file.create_dataset(name, data=data, chunks=(1000,), **hdf5plugin.Zstd())
+        file.create_dataset("refs", data=[file.ref], dtype=h5py.ref_dtype)
+    with h5py.File("old.h5", "r+") as file:
+        file.create_dataset("never", (9,), "f4", chunks=(3,), **hdf5plugin.Zstd())
+    sleek("test old.h5")
+    has(told("test new.h5", env={"HDF5_PLUGIN_PATH": hdf5plugin.PLUGINS_PATH}), "whole, 1 tested")
+    for request in "test new.h5", "test -q new.h5 old.h5", "test -r .":
+        said = told(request, code=2)
+        has(said, *(f"new.h5: not tested: /{name}: needs filter 32015 (Zstandard), which HDF5 does not find" for name in ("a", "texts")))
+        lacks(said, "new.h5: whole")
+    damage("old.h5", "texts", 3)
+    has(told("test old.h5 new.h5", code=1), "DAMAGED: /texts", "not tested: /a")
+
+
+@scenario
 def what_was_elsewhere_is_held_to_what_is_promised_of_it():
     """Values of a view, or of another file, that another program put into a dataset of their own."""
     field("0.h5")
