@@ -360,6 +360,16 @@ def texts_that_hdf5_cannot_read_are_not_broken():
 
 
 @scenario
+def strings_may_have_32_dimensions():
+    strings = np.array([b"%d" % n for n in range(210)], "S7").reshape([1] * 30 + [30, 7])
+    make("old.h5", x=strings)
+    sleek("repack -q --verify --abs 1 old.h5 new.h5")
+    has(told("verify old.h5 new.h5"), "/x      identical")
+    make("new.h5", x=np.char.replace(strings, b"209", b"0"))
+    has(told("verify old.h5 new.h5", code=1), "/x      BROKEN")
+
+
+@scenario
 def filters_behind_ours_hide_no_range():
     field("old.h5")
     for behind in lambda made: made.set_deflate(1), lambda made: made.set_fletcher32():
