@@ -22,7 +22,7 @@ pub const BROKEN: u8 = 1;
 
 /// Compare an array with its compressed file, or two HDF5 files dataset by dataset: is the bound kept?
 #[derive(clap::Args)]
-#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error, or what cannot be known.")]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error, or it is not known.")]
 pub struct Args {
     /// Also take all figures of --help's Limits, each of which may be held to one; a limit alone takes its own figure
     #[arg(long)]
