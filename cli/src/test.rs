@@ -9,6 +9,7 @@ use crate::hdf5::object::{Contents, Object, ObjectKind};
 use crate::hdf5::{
     Hdf5, Id, LibraryArg, Unread,
     dataset::{Block, Field},
+    filters::lacks,
     is_called_so, is_hdf5,
 };
 use crate::io::{self, Input, all_below, say};
@@ -47,15 +48,15 @@ struct Findings {
     damage: Vec<String>,
     /// What was not read, and why.
     others: Vec<String>,
-    /// Why nothing of the file could be tested.
-    untested: Option<String>,
+    /// What should have been tested, and why it could not be: a file or its datasets.
+    untested: Vec<String>,
 }
 
 impl Findings {
     /// Takes in why something could not be read: damage, unless memory was short.
     fn add(&mut self, why: String) {
         match io::is_out_of_memory(&why) {
-            true => self.untested = Some(why),
+            true => self.untested.push(why),
             false => self.damage.push(why),
         }
     }
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let mut code = 0;
     for (path, unread) in &files {
-        let mut findings = Findings { untested: unread.clone(), ..Findings::default() };
+        let mut findings = Findings { untested: unread.iter().cloned().collect(), ..Findings::default() };
         if unread.is_none()
             && let Err(why) = test(path, args, &mut findings)
         {
@@ -88,9 +89,9 @@ pub fn run(args: &Args) -> Outcome {
                 return Err(why);
             }
             let name = format!("{}: ", path.display());
-            findings.untested = Some(why.strip_prefix(&name).unwrap_or(&why).to_owned());
+            findings.untested.push(why.strip_prefix(&name).unwrap_or(&why).to_owned());
         }
-        code = match (findings.damage.is_empty(), findings.untested.is_none()) {
+        code = match (findings.damage.is_empty(), findings.untested.is_empty()) {
             (false, _) => DAMAGED,
             (true, false) if code == 0 => ERROR,
             _ => code,
@@ -117,7 +118,7 @@ fn tell(path: &Path, findings: &Findings, args: &Args) {
     if !args.recursive {
         findings.others.iter().for_each(|other| say!("{name}: not tested: {other}"));
     }
-    if findings.damage.is_empty() && findings.untested.is_none() {
+    if findings.damage.is_empty() && findings.untested.is_empty() {
         say!("{name}: whole, {} tested{others}", findings.whole);
     }
 }
@@ -169,8 +170,8 @@ fn datasets(path: &Path, library: Option<&Path>, findings: &mut Findings) -> Res
         Ok(hdf5) => hdf5,
         Err(unread) => {
             match unread {
-                Unread::NotNow(why) => findings.untested = Some(why),
-                Unread::Newer(why) => findings.untested = Some(format!("needs a newer HDF5: {why}")),
+                Unread::NotNow(why) => findings.untested.push(why),
+                Unread::Newer(why) => findings.untested.push(format!("needs a newer HDF5: {why}")),
                 Unread::Damaged(why) => findings.damage.push(why),
             }
             return Ok(());
@@ -193,8 +194,8 @@ fn datasets(path: &Path, library: Option<&Path>, findings: &mut Findings) -> Res
     Ok(())
 }
 
-/// A dataset that is no array of numbers. The checksums of its filters tell without its type whether chunks
-/// are whole.
+/// A dataset that is no array of numbers, or of which HDF5 lacks a filter. The checksums of its filters tell whether
+/// chunks are whole.
 fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Result<(), String> {
     let Some(field) = Field::of_chunks(file, object)? else {
         findings.others.push(format!("{}: {why}", object.name()));
@@ -202,13 +203,17 @@ fn other(file: &Id, object: &Object, why: &str, findings: &mut Findings) -> Resu
     };
     let before = findings.damage.len();
     let (tested, chunks) = field.test_chunks(|chunk, damage| findings.add_chunk(&field, chunk, &damage))?;
+    let lacks = lacks(field.dataset.hdf5, &field.properties)?.filter(|_| chunks > 0);
+    let but =
+        if tested > 0 { format!(", but for the checksums of {tested} of {chunks} chunks") } else { String::new() };
+    let words = format!("{}: {}{but}", field.name, lacks.as_deref().unwrap_or(why));
     match (tested, findings.damage.len() == before) {
-        (0, _) => findings.others.push(format!("{}: {why}", field.name)),
-        (n, true) => {
-            findings.whole += 1;
-            findings.others.push(format!("{}: {why}, but for the checksums of {n} of {chunks} chunks", field.name));
-        }
         (_, false) => {}
+        _ if lacks.is_some() => findings.untested.push(words),
+        (tested, true) => {
+            findings.whole += usize::from(tested > 0);
+            findings.others.push(words);
+        }
     }
     Ok(())
 }

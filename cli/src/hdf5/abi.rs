@@ -141,6 +141,7 @@ functions! {
     H5Aget_type: fn(Hid) -> Hid;
     H5Aget_space: fn(Hid) -> Hid;
     H5Aget_create_plist: fn(Hid) -> Hid;
+    H5Aget_storage_size: fn(Hid) -> u64;
     H5Adelete: fn(Hid, *const c_char) -> Herr;
     H5Aread: fn(Hid, Hid, *mut c_void) -> Herr;
     H5Awrite: fn(Hid, Hid, *const c_void) -> Herr;

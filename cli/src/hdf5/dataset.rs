@@ -6,7 +6,7 @@ use sleek::DType;
 use sleek::hdf5::{Stored, datatype};
 
 use super::abi;
-use super::filters::{filter_name, missing_filter};
+use super::filters::lacks;
 use super::object::{Object, each_type, is_variable_text, open_object};
 use super::stored::check_room;
 use super::{Id, h5, h5_id};
@@ -65,6 +65,13 @@ impl Block {
 impl<'a> Field<'a> {
     /// Opens an object that is a dataset; in its place the reason if it is no field, in words that follow "kept: ".
     pub fn open(file: &Id<'a>, object: &Object) -> Result<Result<Field<'a>, String>, String> {
+        let opened = Field::open_anywhere(file, object)?;
+        let elsewhere = opened.as_ref().map_or(Ok(None), |field| place_elsewhere(&field.properties))?;
+        Ok(elsewhere.map_or(opened, |place| Err(place.into())))
+    }
+
+    /// The same, where its values may also be in other datasets or files.
+    pub fn open_anywhere(file: &Id<'a>, object: &Object) -> Result<Result<Field<'a>, String>, String> {
         let hdf5 = file.hdf5;
         let dataset = open_object(file, &object.path)?;
         let file_type = h5_id!(hdf5, H5Dget_type(dataset.id))?;
@@ -94,21 +101,12 @@ impl<'a> Field<'a> {
             abi::SCALAR_SPACE => return unfit("a single value".into()),
             _ => return unfit("without values".into()),
         }
-        let layout = h5!(hdf5, H5Pget_layout(properties.id))?;
-        if layout == abi::VIRTUAL {
-            return unfit("a view of other datasets".into());
-        }
-        if h5!(hdf5, H5Pget_external_count(properties.id))? > 0 {
-            return unfit("stored in another file".into());
-        }
-        if let Some(id) = missing_filter(hdf5, &properties)? {
-            let name = filter_name(id);
-            let name = if name.starts_with("filter") { String::new() } else { format!(" ({name})") };
-            return unfit(format!("needs filter {id}{name}, which HDF5 does not find"));
+        if let Some(why) = lacks(hdf5, &properties)? {
+            return unfit(why);
         }
         let dims = lengths(&space)?;
         let size = size_of_type(&file_type)? as u64;
-        let is_chunked = layout == abi::CHUNKED;
+        let is_chunked = h5!(hdf5, H5Pget_layout(properties.id))? == abi::CHUNKED;
         let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
         let name = object.name();
         Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
@@ -237,6 +235,18 @@ impl<'a> Field<'a> {
         h5!(hdf5, H5Sselect_hyperslab(file.id, 0, start, none, count, none))?;
         Ok((memory, file))
     }
+}
+
+/// Said of a dataset whose values are those of others.
+pub const VIEW: &str = "a view of other datasets";
+
+/// Where else the values of a dataset of these properties are, if they are not in it.
+pub fn place_elsewhere(properties: &Id) -> Result<Option<&'static str>, String> {
+    let hdf5 = properties.hdf5;
+    if h5!(hdf5, H5Pget_layout(properties.id))? == abi::VIRTUAL {
+        return Ok(Some(VIEW));
+    }
+    Ok((h5!(hdf5, H5Pget_external_count(properties.id))? > 0).then_some("stored in another file"))
 }
 
 /// The datatype as HDF5 writes it.

@@ -54,6 +54,15 @@ pub fn filters(properties: &Id) -> Result<Vec<c_int>, String> {
     Ok(pipeline(properties)?.into_iter().map(|filter| filter.id).collect())
 }
 
+/// Why a dataset of these filters cannot be read, if the library cannot undo one, in words that follow its name.
+pub fn lacks(hdf5: &Hdf5, properties: &Id) -> Result<Option<String>, String> {
+    Ok(missing_filter(hdf5, properties)?.map(|id| {
+        let name = filter_name(id);
+        let name = if name.starts_with("filter") { String::new() } else { format!(" ({name})") };
+        format!("needs filter {id}{name}, which HDF5 does not find")
+    }))
+}
+
 /// The first filter that the library cannot undo.
 pub fn missing_filter(hdf5: &Hdf5, properties: &Id) -> Result<Option<c_int>, String> {
     for id in filters(properties)? {

@@ -79,11 +79,15 @@ pub fn added(first: f64, second: f64) -> f64 {
 
 /// What `loss` says; `None` of a share of ranges that nobody tells, and of another filter's.
 pub fn bound_of(loss: &str) -> Option<Bound> {
+    said(loss).filter(|bound| !bound.measures())
+}
+
+/// The same of any share.
+pub fn said(loss: &str) -> Option<Bound> {
     let (mode, number) = loss.split_once('=')?;
     let (number, range) = number.split_once(OF).map_or((number, None), |(number, range)| (number, Some(range)));
     let mode = Mode::ALL.into_iter().find(|known| known.name() == mode)?;
-    let bound = Bound::new(mode, number.parse().ok()?).ok()?.of_range(range.and_then(|range| range.parse().ok()));
-    Some(bound).filter(|bound| !bound.measures())
+    Some(Bound::new(mode, number.parse().ok()?).ok()?.of_range(range.and_then(|range| range.parse().ok())))
 }
 
 pub fn loss(bound: Bound) -> String {

@@ -218,6 +218,11 @@ fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String
     Ok(plain)
 }
 
+/// Whether what the filter at a place of the pipeline made may lie behind a filter that cannot be undone here.
+pub fn hides(filters: &[Filter], place: usize) -> bool {
+    !filters.iter().skip(place + 1).all(is_known)
+}
+
 /// What the filter at a place of the pipeline made of a chunk; `None` if it was passed over.
 pub fn made_by(filters: &[Filter], place: usize, stored: Chunk) -> Result<Option<Vec<u8>>, String> {
     let has_passed = |i: usize| stored.skipped >> i & 1 == 0;

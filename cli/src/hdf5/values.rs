@@ -63,9 +63,11 @@ impl Drop for Values<'_> {
     /// Frees what HDF5 allocated for sequences and strings.
     fn drop(&mut self) {
         if self.are_read {
-            let (kind, space, start) = (self.memory_type.id, self.space.id, self.start());
+            let (hdf5, kind, start) = (self.memory_type.hdf5, self.memory_type.id, self.start());
+            // In a line: HDF5 takes 31 dimensions here at most.
+            let Ok(line) = h5_id!(hdf5, H5Screate_simple(1, &(self.count as u64), std::ptr::null())) else { return };
             // SAFETY: the buffer is as H5Aread or H5Dread filled it, with references changed at most.
-            unsafe { (self.memory_type.hdf5.call.H5Dvlen_reclaim)(kind, space, DEFAULT, start) };
+            unsafe { (hdf5.call.H5Dvlen_reclaim)(kind, line.id, DEFAULT, start) };
         }
     }
 }

@@ -5,11 +5,16 @@ use std::ffi::{CStr, c_void};
 
 use super::new_file::Copy;
 use crate::hdf5::abi::{self, DEFAULT};
-use crate::hdf5::dataset::{Field, size_of_type};
+use crate::hdf5::dataset::{Field, encoded, size_of_type};
 use crate::hdf5::filters::filters;
-use crate::hdf5::object::{Object, ObjectKind, attribute_names, each_type, is_variable_text, open_object};
+use crate::hdf5::object::{Contents, Object, ObjectKind, attribute_names, each_type, is_variable_text, open_object};
 use crate::hdf5::values::Values;
 use crate::hdf5::{Id, h5, h5_id};
+
+/// Bytes that a message in an object's header has at most, and how many of an attribute's are beside its values, type
+/// and name at most.
+const HEADER_BYTES: u64 = 64 << 10;
+const BESIDES: usize = 1 << 10;
 
 /// Gives every object of the new file what the old one's has: attributes, comment, data with references, and data of
 /// datasets that have none yet.
@@ -28,6 +33,24 @@ pub fn copy_all(copy: &Copy) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether an attribute does not fit into an object's header, where files of before 1.8 have them.
+pub fn need_room(file: &Id, contents: &Contents) -> Result<bool, String> {
+    let hdf5 = file.hdf5;
+    for object in &contents.objects {
+        let object = open_object(file, &object.path)?;
+        for name in attribute_names(&object, false)? {
+            let attribute = h5_id!(hdf5, H5Aopen(object.id, name.as_ptr(), DEFAULT))?;
+            let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
+            // SAFETY: the id is alive.
+            let values = unsafe { (hdf5.call.H5Aget_storage_size)(attribute.id) };
+            if values + (encoded(&kind)?.len() + name.count_bytes() + BESIDES) as u64 > HEADER_BYTES {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn tracks_order(object: &Id, kind: ObjectKind) -> Result<bool, String> {

@@ -80,7 +80,9 @@ pub fn compare(
 fn compare_kept(old: &Id, new: &Id, object: &Object, why: &str, checked: &mut Checked) -> Result<(), String> {
     match compare_bytes([(old, object), (new, object)])? {
         FieldVerdict::Broken(how) => checked.violations.push(format!("{}: {how}", object.name())),
-        FieldVerdict::NotCompared(_) => checked.others.push(format!("{} ({why})", printable(&object.name()))),
+        FieldVerdict::NotCompared(_) | FieldVerdict::NotKnown(_) => {
+            checked.others.push(format!("{} ({why})", printable(&object.name())))
+        }
         _ => {}
     }
     Ok(())

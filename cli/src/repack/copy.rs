@@ -23,7 +23,7 @@ use crate::hdf5::dataset::{Block, Field, set_chunk};
 use crate::hdf5::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, filter_name, missing_filter, pipeline};
 use crate::hdf5::object::{Contents, Link, Object, ObjectKind, Target, open_object};
 use crate::hdf5::rim::Rim;
-use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
+use crate::hdf5::{Id, c_string, h5, h5_id};
 use crate::io::tell;
 use crate::progress::Progress;
 
@@ -41,7 +41,7 @@ pub fn file(
     let input = &args.input;
     let hdf5 = from.hdf5;
     let creation = creation_properties(from)?;
-    let access = access_properties(hdf5, input)?;
+    let access = access_properties(from, input, contents)?;
     let name = c_string(path.as_os_str().as_bytes())?;
     let to = h5_id!(hdf5, H5Fcreate(name.as_ptr(), abi::TRUNCATE, creation.id, access.id))?;
     let mut made = vec![false; contents.objects.len()];
@@ -92,13 +92,15 @@ fn group_properties(group: &Id, to: &Id) -> Result<(), String> {
     h5!(hdf5, H5Pset_attr_phase_change(to.id, a, b)).map(drop)
 }
 
-/// Lets HDF5 use what the old file's format has: its superblock tells whether that is 1.8's or 1.10's.
-fn access_properties<'a>(hdf5: &'a Hdf5, input: &Path) -> Result<Id<'a>, String> {
+/// Lets HDF5 use what the old file's format has: its superblock tells whether that is 1.8's or 1.10's. In a file that
+/// began as an older one objects may be of 1.8's too.
+fn access_properties<'a>(from: &Id<'a>, input: &Path, contents: &Contents) -> Result<Id<'a>, String> {
+    let hdf5 = from.hdf5;
     let access = hdf5.properties(c"H5P_CLS_FILE_ACCESS_ID_g")?;
     let (mut low, mut high) = (0, 0);
     h5!(hdf5, H5Pget_libver_bounds(access.id, &raw mut low, &raw mut high))?;
     let format = match crate::hdf5::superblock_version(input)? {
-        0 | 1 => 0,
+        0 | 1 => c_int::from(attributes::need_room(from, contents)?),
         2 => 1,
         _ => 2,
     };

@@ -10,7 +10,7 @@ use super::measure::Chunks;
 use super::request::Request;
 use super::requests::{By, Requests};
 use crate::hdf5::dataset::{Field, size_of_type};
-use crate::hdf5::filters::{filter_name, filters, is_lossy, missing_filter};
+use crate::hdf5::filters::{filter_name, filters, is_lossy, lacks};
 use crate::hdf5::object::{Contents, Object, open_object};
 use crate::hdf5::{Id, h5, h5_id};
 use crate::progress::short;
@@ -189,10 +189,8 @@ fn is_ours(file: &Id, object: &Object) -> Result<bool, String> {
     let dataset = open_object(file, &object.path)?;
     let properties = h5_id!(file.hdf5, H5Dget_create_plist(dataset.id))?;
     let is_ours = filters(&properties)?.contains(&(FILTER_ID as c_int));
-    match missing_filter(file.hdf5, &properties)? {
-        Some(id) if is_ours => {
-            Err(format!("{}: cannot be restored: needs filter {id}, which HDF5 does not find", object.name()))
-        }
+    match lacks(file.hdf5, &properties)? {
+        Some(why) if is_ours => Err(format!("{}: cannot be restored: {why}", object.name())),
         _ => Ok(is_ours),
     }
 }

@@ -7,10 +7,9 @@ use std::path::Path;
 use super::Args;
 use super::pair::{Pair, Skipped, types_in_words};
 use super::report::{FieldVerdict, Judged, Report};
-use crate::hdf5::dataset::{Block, Field, encoded, lengths};
-use crate::hdf5::filters::missing_filter;
+use crate::hdf5::dataset::{Block, Field, VIEW, encoded, lengths, place_elsewhere};
+use crate::hdf5::filters::lacks;
 use crate::hdf5::object::{Contents, Object, ObjectKind, each_type, is_variable_text, open_object};
-use crate::hdf5::parallel::HIDDEN;
 use crate::hdf5::values::Values;
 use crate::hdf5::{Hdf5, Id, abi, expect_hdf5, h5, h5_id, split};
 use crate::io::is_out_of_memory;
@@ -20,11 +19,11 @@ use crate::quality::{Figures, Wanted};
 /// An open file and what is in it.
 type File<'a> = (Id<'a>, Contents);
 
-pub fn run(args: &Args) -> Result<bool, String> {
+pub fn run(args: &Args) -> Result<Option<bool>, String> {
     let report = compare_files(args)?;
     args.limits.expect_told(report.figures())?;
     report.show(args.json);
-    Ok(report.kept() && report.met())
+    Ok(if report.met() { report.kept() } else { Some(false) })
 }
 
 /// What HDF5 says of texts with a fill value of which some were never written: it reads them where it may write alone.
@@ -85,8 +84,7 @@ fn compare_files(args: &Args) -> Result<Report, String> {
             Err(why) if is_out_of_memory(&why) => return Err(why),
             Err(why) => {
                 hdf5.forgive(Err::<(), _>(String::new()));
-                let is_unreadable = [HIDDEN, UNWRITTEN_TEXTS].iter().any(|known| why.contains(known));
-                match is_unreadable {
+                match why.contains(UNWRITTEN_TEXTS) {
                     true => (FieldVerdict::NotCompared(why), None),
                     false => (FieldVerdict::Broken(format!("cannot be read: {why}")), None),
                 }
@@ -167,18 +165,20 @@ fn compare(
     if let Some(how) = differs_in_kind(sides)? {
         return Ok((FieldVerdict::Broken(how), None));
     }
-    let [old, new] = sides.map(|(file, object)| Field::open(file, object));
-    match (old?, new?) {
-        (Ok(old), Ok(new)) => {
-            let pair = Pair::of_datasets(&old, &new)?;
-            let difference = pair.difference(progress)?;
-            let has_figures = !wanted.is_empty() && pair.dtype.is_float() && difference.count > 0;
-            let figures = has_figures.then(|| pair.figures(wanted, &difference)).transpose()?;
-            let (mode, promise) = (pair.promise.bound.mode(), pair.promise.words());
-            Ok((FieldVerdict::Judged(Judged { mode, promise, difference }.into()), figures))
+    let [old, new] = sides.map(|(file, object)| Field::open_anywhere(file, object));
+    let (Ok(old), Ok(new)) = (old?, new?) else { return Ok((compare_bytes(sides)?, None)) };
+    let mut figures = None;
+    let verdict = compare_values(sides, || {
+        let pair = Pair::of_datasets(&old, &new)?;
+        let difference = pair.difference(progress)?;
+        if !wanted.is_empty() && pair.dtype.is_float() && difference.count > 0 {
+            figures = Some(pair.figures(wanted, &difference)?);
         }
-        _ => Ok((compare_bytes(sides)?, None)),
-    }
+        let (mode, promise) = (pair.promise.bound.mode(), pair.promise.words());
+        let is_bound = pair.promise.is_bound;
+        Ok(FieldVerdict::Judged(Judged { mode, promise, is_bound, difference }.into()))
+    })?;
+    Ok((verdict, figures))
 }
 
 /// Where type or shape of two datasets are not the same, how they differ, in words that follow the name.
@@ -247,49 +247,39 @@ fn set_name(set: c_int) -> String {
     }
 }
 
-/// Compares what is not made of numbers, or is a single one: byte by byte, strings of variable length as texts.
+/// Compares two datasets of one type and shape byte by byte, strings of variable length as texts.
 pub fn compare_bytes(sides: [(&Id, &Object); 2]) -> Result<FieldVerdict, String> {
-    let [old, new] = sides.map(|(file, object)| Elsewhere::of(file, object));
-    let (old, new) = (old?, new?);
-    let is_beside = matches!((&old, &new), (Elsewhere::Beside, _) | (_, Elsewhere::Beside));
-    match (old, new) {
-        (Elsewhere::No | Elsewhere::Beside, Elsewhere::No | Elsewhere::Beside) => {}
-        // What a view shows is compared where it is stored.
-        (Elsewhere::View, Elsewhere::View) => return Ok(FieldVerdict::NotCompared("a view of other datasets".into())),
-        (Elsewhere::Unreadable(why), _) | (_, Elsewhere::Unreadable(why)) => return Ok(FieldVerdict::NotCompared(why)),
-        _ => return Ok(FieldVerdict::Broken("is a view of other datasets in one of the files".into())),
-    }
-    let same = are_same(sides);
-    if is_beside && same.is_err() {
-        sides[0].0.hdf5.forgive(same);
-        return Ok(FieldVerdict::NotCompared("stored in another file, which cannot be read".into()));
-    }
-    Ok(same?.map_or_else(|| FieldVerdict::NotCompared("neither numbers nor plain texts".into()), FieldVerdict::exact))
+    compare_values(sides, || {
+        let same = are_same(sides)?;
+        Ok(same
+            .map_or_else(|| FieldVerdict::NotCompared("neither numbers nor plain texts".into()), FieldVerdict::exact))
+    })
 }
 
-/// Whether the values of a dataset are where they can be read.
-enum Elsewhere {
-    No,
-    /// In another file, which may be there.
-    Beside,
-    View,
-    /// With why.
-    Unreadable(String),
-}
-
-impl Elsewhere {
-    fn of(file: &Id, object: &Object) -> Result<Elsewhere, String> {
-        let properties = h5_id!(file.hdf5, H5Dget_create_plist(open_object(file, &object.path)?.id))?;
-        if h5!(file.hdf5, H5Pget_layout(properties.id))? == abi::VIRTUAL {
-            return Ok(Elsewhere::View);
+/// Compares the values of two datasets by `compare`, if they are where they can be read.
+fn compare_values(
+    sides: [(&Id, &Object); 2],
+    compare: impl FnOnce() -> Result<FieldVerdict, String>,
+) -> Result<FieldVerdict, String> {
+    let hdf5 = sides[0].0.hdf5;
+    let mut elsewhere = Vec::new();
+    for (file, object) in sides {
+        let properties = h5_id!(hdf5, H5Dget_create_plist(open_object(file, &object.path)?.id))?;
+        if let Some(why) = lacks(hdf5, &properties)? {
+            return Ok(FieldVerdict::NotKnown(why));
         }
-        if h5!(file.hdf5, H5Pget_external_count(properties.id))? > 0 {
-            return Ok(Elsewhere::Beside);
+        elsewhere.extend(place_elsewhere(&properties)?);
+    }
+    // What views show is compared where it is stored.
+    if elsewhere == [VIEW, VIEW] {
+        return Ok(FieldVerdict::NotCompared(VIEW.into()));
+    }
+    match (compare(), elsewhere.first()) {
+        (Err(why), Some(place)) if !is_out_of_memory(&why) => {
+            hdf5.forgive(Err::<(), _>(String::new()));
+            Ok(FieldVerdict::NotKnown(format!("{place}, which cannot be read: {why}")))
         }
-        Ok(match missing_filter(file.hdf5, &properties)? {
-            Some(id) => Elsewhere::Unreadable(format!("needs filter {id}, which HDF5 does not find")),
-            None => Elsewhere::No,
-        })
+        (told, _) => told,
     }
 }
 

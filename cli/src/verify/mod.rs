@@ -11,18 +11,18 @@ pub mod stream;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 use crate::hdf5::{LibraryArg, is_hdf5, split};
 use crate::io::Input;
 use crate::quality::{Wanted, limits::Limits};
+use crate::{ERROR, Outcome};
 
 /// Exit code when the bound does not hold.
 pub const BROKEN: u8 = 1;
 
 /// Compare an array with its compressed file, or two HDF5 files dataset by dataset: is the bound kept?
 #[derive(clap::Args)]
-#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error, or it is not known.")]
 pub struct Args {
     /// Also take all figures of --help's Limits, each of which may be held to one; a limit alone takes its own figure
     #[arg(long)]
@@ -56,10 +56,11 @@ pub fn run(args: &Args) -> Outcome {
     if args.original.is_dir() || args.compressed.is_dir() {
         return Err("a folder is named; repack -r --verify compares files before they take their places".into());
     }
-    Ok(if compare(args)? { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
+    Ok(ExitCode::from(compare(args)?.map_or(ERROR, |kept| if kept { 0 } else { BROKEN })))
 }
 
-fn compare(args: &Args) -> Result<bool, String> {
+/// Whether everything is as promised, if that is known.
+fn compare(args: &Args) -> Result<Option<bool>, String> {
     match [&args.original, &args.compressed].map(|path| is_hdf5(&split(path).0)) {
         [_, true] => files::run(args),
         [true, false] => {
@@ -70,7 +71,7 @@ fn compare(args: &Args) -> Result<bool, String> {
                  compressed file"
             ))
         }
-        _ => stream::run(args, Input::open(&args.original)?, Input::open(&args.compressed)?),
+        _ => stream::run(args, Input::open(&args.original)?, Input::open(&args.compressed)?).map(Some),
     }
 }
 

@@ -4,20 +4,23 @@ use sleek::bound::mul_down;
 use sleek::container::Header;
 use sleek::hdf5::CdValues;
 use sleek::missing::Missing;
+use sleek::range::{join, value_range};
 use sleek::{Bound, Limits, Params};
 
 use super::difference::Valid;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{Filter, pipeline};
-use crate::hdf5::losses::{ABS_BOUND, Losses, SEPARATOR, added, bound_of, loss, sum_of};
-use crate::hdf5::parallel::made_by;
+use crate::hdf5::losses::{ABS_BOUND, Losses, SEPARATOR, added, bound_of, loss, said, sum_of};
+use crate::hdf5::parallel::{HIDDEN, hides, made_by};
 
 /// What a dataset promises.
 pub struct Promise {
     pub bound: Bound,
+    /// Whether all errors within the bound are promised; else none beyond it can be.
+    pub is_bound: bool,
     missing: Missing,
     limits: Option<Limits>,
-    /// The losses that attributes tell, where the bound is theirs.
+    /// The promise in words, where the bound is not the filter's.
     told: Option<String>,
     /// The place of our filter in its pipeline.
     place: usize,
@@ -47,9 +50,12 @@ impl Promise {
         let before = Losses::of(old)?;
         let (earlier, all) = (before.all(), losses.all());
         let lost = all.strip_prefix(&earlier[..]).unwrap_or(&all);
+        let ours = loss(promise.bound);
+        if earlier.starts_with(&all) || *lost == [ours.as_str()] {
+            let told = in_words(promise.bound);
+            return if promise.is_hidden(field)? { promise.at_most(&[ours], told, [old, field]) } else { Ok(promise) };
+        }
         let bound = match lost {
-            _ if earlier.starts_with(&all) => return Ok(promise),
-            [one] if *one == loss(promise.bound) => return Ok(promise),
             [one] if bound_of(one).is_some() => bound_of(one),
             _ if earlier.is_empty() => abs_bound(field, &losses)?.map(Bound::Abs),
             // Older files tell no range, and the filter may have another than the one that counts.
@@ -60,14 +66,40 @@ impl Promise {
             }
             _ => sum_of(lost).map(Bound::Abs),
         };
-        // As little follows from losses of several kinds as from a rate.
-        Ok(Promise { bound: bound.unwrap_or(Bound::Rate(1.0)), told: Some(lost.join(SEPARATOR)), ..promise })
+        let told = format!("{} by its attributes", lost.join(SEPARATOR));
+        let Some(bound) = bound else { return promise.at_most(lost, told, [old, field]) };
+        Ok(Promise { bound, told: Some(told), ..promise })
+    }
+
+    /// What follows from losses of which no bound does, since the range of a chunk is not known: it is none above that
+    /// of all values. As little follows from other losses of several kinds as from a rate.
+    fn at_most(self, lost: &[String], told: String, both: [&Field; 2]) -> Result<Promise, String> {
+        let bounds = lost.iter().map(|loss| said(loss)).collect::<Option<Vec<_>>>();
+        let Some(bounds) = bounds.filter(|all| all.iter().all(|one| one.measures() || one.absolute().is_some())) else {
+            return Ok(Promise { bound: Bound::Rate(1.0), told: Some(told), ..self });
+        };
+        let range = largest_range(both)?;
+        let most = bounds.iter().fold(0.0, |sum, bound| {
+            let range = added(range, 2.0 * sum);
+            added(sum, limit_of(if bound.measures() { bound.of_range(Some(range)) } else { *bound }))
+        });
+        let told = format!("{told}, of ranges that are not known: {most:.4e} at most");
+        Ok(Promise { bound: Bound::Abs(most), is_bound: false, told: Some(told), ..self })
+    }
+
+    /// Whether a filter hides the range of a chunk.
+    fn is_hidden(&self, field: &Field) -> Result<bool, String> {
+        if !self.is_by_chunk() || !hides(&pipeline(&field.properties)?, self.place) {
+            return Ok(false);
+        }
+        let known = field.blocks_in_chunks()?.iter().try_for_each(|chunk| self.limit(field, chunk).map(drop));
+        Ok(known.is_err_and(|why| why.contains(HIDDEN)))
     }
 
     /// By what it was compressed with.
     pub fn of_params(field: &Field, params: &Params) -> Result<Promise, String> {
         let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        Ok(Promise { bound: params.bound, missing, limits: params.limits, told: None, place: 0 })
+        Ok(Promise { bound: params.bound, missing, limits: params.limits, is_bound: true, told: None, place: 0 })
     }
 
     /// Whether each chunk has a value range of its own.
@@ -106,11 +138,31 @@ impl Promise {
     }
 
     pub fn words(&self) -> String {
-        if let Some(told) = &self.told {
-            return format!("{told} by its attributes");
-        }
-        in_words(self.bound)
+        self.told.clone().unwrap_or_else(|| in_words(self.bound))
     }
+}
+
+/// A range that no chunk of a dataset has more than, if it was made of `old`: that of all finite values, and of what
+/// fills up chunks.
+fn largest_range([old, field]: [&Field; 2]) -> Result<f64, String> {
+    let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
+    let range = |bytes: &[u8]| value_range(dtype, big_endian, &[], bytes);
+    let blocks = old.blocks()?;
+    let written = blocks.iter().map(|block| block.count.iter().product::<u64>()).sum::<u64>();
+    let is_filled_up = field.dims.iter().zip(&field.chunk).any(|(len, side)| !len.is_multiple_of(*side));
+    let mut all = match is_filled_up || written * old.size < old.bytes() {
+        true => range(&[old.fill_bytes(), field.fill_bytes(), vec![0; old.size as usize]].concat()),
+        false => None,
+    };
+    old.each_chunk(
+        &blocks,
+        |_, bytes| Ok(range(&bytes)),
+        |_, part| {
+            all = join(all, part);
+            Ok(())
+        },
+    )?;
+    Ok(all.map_or(0.0, |(least, most)| (most - least).min(f64::MAX)))
 }
 
 /// How far values may be from those before the first of their losses, as far as that is known.

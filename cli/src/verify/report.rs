@@ -12,11 +12,15 @@ use crate::quality::{Figure, Figures};
 
 /// The name of a verdict by which a file is not what it should be.
 const BROKEN: &str = "BROKEN";
+/// Of one by which it may be, or not.
+const NOT_KNOWN: &str = "not known";
 
 /// How two datasets of numbers differ, and what the second one promises.
 pub struct Judged {
     pub mode: Mode,
     pub promise: String,
+    /// Whether all errors within it are promised; else none beyond it can be.
+    pub is_bound: bool,
     pub difference: Difference,
 }
 
@@ -32,6 +36,8 @@ pub enum FieldVerdict {
     Extra,
     /// With what it is.
     NotCompared(String),
+    /// It should have been compared; with why it cannot be.
+    NotKnown(String),
 }
 
 impl FieldVerdict {
@@ -51,6 +57,7 @@ impl FieldVerdict {
             FieldVerdict::Broken(_) => BROKEN,
             FieldVerdict::Extra => "extra",
             FieldVerdict::NotCompared(_) => "not compared",
+            FieldVerdict::NotKnown(_) => NOT_KNOWN,
         }
     }
 
@@ -63,7 +70,7 @@ impl FieldVerdict {
         match self {
             FieldVerdict::Judged(judged) => judged.words(),
             FieldVerdict::Same => String::new(),
-            FieldVerdict::Broken(what) | FieldVerdict::NotCompared(what) => what.clone(),
+            FieldVerdict::Broken(what) | FieldVerdict::NotCompared(what) | FieldVerdict::NotKnown(what) => what.clone(),
             FieldVerdict::Extra => "is in the second file only".into(),
         }
     }
@@ -71,7 +78,7 @@ impl FieldVerdict {
     pub fn to_json(&self) -> Value {
         let mut of = self.judged().map_or_else(|| json!({}), Judged::to_json);
         of["verdict"] = json!(self.name().to_lowercase());
-        if !self.is_kept() {
+        if !self.is_kept() || matches!(self.name(), NOT_KNOWN | "not compared") {
             of["why"] = json!(self.words());
         }
         of
@@ -82,6 +89,7 @@ impl Judged {
     fn name(&self) -> &'static str {
         match (self.difference.violations, self.difference.changed) {
             (0, 0) => "identical",
+            (0, _) if !self.is_bound => NOT_KNOWN,
             (0, _) if !self.mode.has_bound() => "no bound",
             (0, _) => "within bound",
             _ => BROKEN,
@@ -107,7 +115,7 @@ impl Judged {
     }
 
     fn to_json(&self) -> Value {
-        let Judged { mode, promise, difference: d } = self;
+        let Judged { mode, promise, difference: d, .. } = self;
         let worst = d.worst.as_ref();
         json!({
             "mode": mode.name(),
@@ -155,9 +163,10 @@ impl Report {
         self.figures().all(|figures| self.limits.missed(figures).is_empty())
     }
 
-    /// Whether nothing is broken.
-    pub fn kept(&self) -> bool {
-        self.datasets.iter().all(|(_, verdict, _)| verdict.is_kept())
+    /// Whether nothing is broken, if that is known of all.
+    pub fn kept(&self) -> Option<bool> {
+        let has = |name| self.datasets.iter().any(|(_, verdict, _)| verdict.name() == name);
+        if has(BROKEN) { Some(false) } else { (!has(NOT_KNOWN)).then_some(true) }
     }
 
     pub fn show(&self, as_json: bool) {
@@ -174,7 +183,7 @@ impl Report {
             let line = format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), printable(&verdict.words()));
             say!("{}", line.trim_end());
         }
-        let names = ["identical", "within bound", "no bound", BROKEN, "extra", "not compared"];
+        let names = ["identical", "within bound", "no bound", BROKEN, "extra", "not compared", NOT_KNOWN];
         let counts = names.map(|name| (name, self.datasets.iter().filter(|(_, v, _)| v.name() == name).count()));
         let counts = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
         if self.figures().next().is_some() {
@@ -183,7 +192,7 @@ impl Report {
         say!(
             "{:<widest$} {}: {}",
             "verdict",
-            if self.kept() { "kept" } else { BROKEN },
+            self.kept().map_or(NOT_KNOWN, |kept| if kept { "kept" } else { BROKEN }),
             counts.collect::<Vec<_>>().join(", ")
         );
     }

@@ -77,9 +77,9 @@ fn compare(original: Input, compressed: Input, quiet: bool) -> Result<Report, St
     let seen = each([original, compressed], quiet, PART_ELEMENTS as u64, work, |part| difference.join(&part))?;
     let (bound, Seen { original_bytes, restored_bytes, .. }) = (bound(&seen.header), &seen);
     let verdict = match original_bytes == restored_bytes {
-        true => {
-            FieldVerdict::Judged(Judged { mode: bound.mode(), promise: promise::in_words(bound), difference }.into())
-        }
+        true => FieldVerdict::Judged(
+            Judged { mode: bound.mode(), promise: promise::in_words(bound), is_bound: true, difference }.into(),
+        ),
         false => FieldVerdict::Broken(format!("{original_bytes} bytes, the compressed file restores {restored_bytes}")),
     };
     Ok(Report { seen, verdict })

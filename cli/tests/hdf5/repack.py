@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import fields
-from command import attempt, fails, files, h5py, has, lacks, line, main, np, run, scenario, sleek, told
+from command import attempt, fails, files, h5py, has, lacks, line, main, make, np, run, scenario, sleek, told
 
 EXACT = "/x", "/y", "/long"  # floats that keep every bit: scales
 LONG = bool(os.environ.get("SLEEK_LONG"))
@@ -301,6 +301,25 @@ def files_of_other_filters_are_not_harmed():
         fields.filters("old.h5", libver)
         table = sleek(f"repack --json --force --no-fill {request} old.h5 new.h5", env={"HDF5_PLUGIN_PATH": plugins, "PATH": path})
         fields.unharmed("old.h5", "new.h5", json.loads(table), 1e-3)
+
+
+@scenario
+def large_attributes_stay_in_files_that_began_as_older_ones():
+    """What HDF5 1.8 brought may be in a file whose superblock is of before."""
+    large, a = np.arange(20_000.0), np.sin(np.arange(10_000) / 100)
+    for name in "a", "group", "type":
+        make("old.h5", first=a)
+        with h5py.File("old.h5", "r+", libver="latest") as f:
+            f["a"], f["type"] = a, np.dtype("f4")
+            f.create_group("group")
+            f[name].attrs["large"] = large
+        assert Path("old.h5").read_bytes()[8] == 0
+        sleek("repack -q --force --verify --abs 1e-3 old.h5 new.h5")
+        sleek("decompress -q --force new.h5 plain.h5")
+        for new in "new.h5", "plain.h5":
+            with h5py.File(new) as f:
+                assert (f[name].attrs["large"] == large).all()
+            has(sleek(f"verify old.h5 {new}"), "/a      within bound", "/first  within bound")
 
 
 @scenario

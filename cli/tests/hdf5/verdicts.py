@@ -360,6 +360,16 @@ def texts_that_hdf5_cannot_read_are_not_broken():
 
 
 @scenario
+def strings_may_have_32_dimensions():
+    strings = np.array([b"%d" % n for n in range(210)], "S7").reshape([1] * 30 + [30, 7])
+    make("old.h5", x=strings)
+    sleek("repack -q --verify --abs 1 old.h5 new.h5")
+    has(told("verify old.h5 new.h5"), "/x      identical")
+    make("new.h5", x=np.char.replace(strings, b"209", b"0"))
+    has(told("verify old.h5 new.h5", code=1), "/x      BROKEN")
+
+
+@scenario
 def filters_behind_ours_hide_no_range():
     field("old.h5")
     for behind in lambda made: made.set_deflate(1), lambda made: made.set_fletcher32():
@@ -374,6 +384,89 @@ def filters_behind_ours_hide_no_range():
         sleek("repack -q --force --filter none new.h5 plain.h5")
         with h5py.File("plain.h5") as plain:
             assert plain["a"].attrs["sleek_abs_bound"] > 0
+
+
+@scenario
+def what_cannot_be_judged_is_not_kept():
+    """A filter that HDF5 has not, or one behind ours that hides the ranges of chunks, which `noa` is of."""
+    import hdf5plugin
+
+    field("old.h5")
+    with h5py.File("old.h5") as old:
+        a = old["a"][...]
+    zstd = {"HDF5_PLUGIN_PATH": hdf5plugin.PLUGINS_PATH}
+
+    def written(name, values, chunk):
+        creation = h5p.create(h5p.DATASET_CREATE)
+        creation.set_chunk((chunk,))
+        creation.set_filter(47474, 0, opts(NOA, 1e-3))
+        creation.set_filter(32015, 0, (3,))
+        with h5py.File(name, "w") as file:
+            h5py.Dataset(h5d.create(file.id, b"a", h5t.IEEE_F32LE, h5s.create_simple(a.shape), creation))[...] = values
+
+    for factor, code, said in (1, 2, "not known     "), (2, 1, "BROKEN        "):
+        # Chunks at the rim are filled up with zeros, which count for their ranges.
+        for chunk in 10_000, 30_000:
+            written("new.h5", factor * a, chunk)
+            sleek("decompress -q --force new.h5 plain.h5", env=zstd)
+            has(told("verify old.h5:/a new.h5", code=code, env=zstd), f"{said}noa 1e-3 of each chunk, of ranges that are not known: ")
+            has(told("verify old.h5:/a plain.h5", code=code, env=zstd), f"{said}noa=0.001 by its attributes, of ranges that are not known: ")
+        Path("copy.h5").write_bytes(Path("new.h5").read_bytes())
+        has(told("verify new.h5 copy.h5", env=zstd), "verdict kept: 1 identical")
+    has(told("verify old.h5:/a new.h5", code=2), "needs filter 32015 (Zstandard), which HDF5 does not find", "verdict not known: 1 not known")
+    report = as_json("verify --json old.h5:/a new.h5", 2)
+    assert report["kept"] is None and report["datasets"][0]["why"].startswith("needs filter")
+    has(told("verify new.h5 old.h5", code=2), "/a      not known", "/b      extra")
+
+
+@scenario
+def what_lacks_a_filter_is_not_tested():
+    import hdf5plugin
+
+    field("old.h5")
+    with h5py.File("new.h5", "w") as file:
+        for name, data in ("a", np.arange(9000.0)), ("texts", np.array([b"abc"] * 3000)):
+            file.create_dataset(name, data=data, chunks=(1000,), **hdf5plugin.Zstd())
+        file.create_dataset("refs", data=[file.ref], dtype=h5py.ref_dtype)
+    with h5py.File("old.h5", "r+") as file:
+        file.create_dataset("never", (9,), "f4", chunks=(3,), **hdf5plugin.Zstd())
+    sleek("test old.h5")
+    has(told("test new.h5", env={"HDF5_PLUGIN_PATH": hdf5plugin.PLUGINS_PATH}), "whole, 1 tested")
+    for request in "test new.h5", "test -q new.h5 old.h5", "test -r .":
+        said = told(request, code=2)
+        has(said, *(f"new.h5: not tested: /{name}: needs filter 32015 (Zstandard), which HDF5 does not find" for name in ("a", "texts")))
+        lacks(said, "new.h5: whole")
+    damage("old.h5", "texts", 3)
+    has(told("test old.h5 new.h5", code=1), "DAMAGED: /texts", "not tested: /a")
+
+
+@scenario
+def what_was_elsewhere_is_held_to_what_is_promised_of_it():
+    """Values of a view, or of another file, that another program put into a dataset of their own."""
+    field("0.h5")
+    with h5py.File("0.h5") as source, h5py.File("view.h5", "w") as views, h5py.File("plain.h5", "w") as plain:
+        a, texts = source["a"][...], np.array([b"a", b"bc"] * 500)
+        source_of = {"a": a, "texts": texts, "beside": a}
+        make("1.h5", a=a, texts=texts)
+        for name in "a", "texts":
+            layout = h5py.VirtualLayout(source_of[name].shape, source_of[name].dtype)
+            layout[:] = h5py.VirtualSource("1.h5", name, source_of[name].shape)
+            views.create_virtual_dataset(name, layout)
+        views.create_dataset("beside", data=a, external=[("raw.bin", 0, h5py.h5f.UNLIMITED)])
+        for name, values in source_of.items():
+            ours = {"compression": 47474, "compression_opts": opts(ABS, 0.125)} if name != "texts" else {}
+            plain.create_dataset(name, data=values, chunks=(300,), **ours)
+    judged = "/a      within bound  abs 1.25e-1", "/texts  identical", "/beside within bound  abs 1.25e-1"
+    has(told("verify view.h5 plain.h5"), *judged)
+    has(told("verify plain.h5:/texts view.h5"), "identical")
+    with h5py.File("plain.h5", "r+") as plain:
+        plain["a"][777] += 1
+        plain["texts"][777] = b"x"
+    has(told("verify view.h5 plain.h5", code=1), "/a      BROKEN", "/texts  BROKEN", judged[2])
+    Path("raw.bin").unlink()
+    has(told("verify view.h5:/beside plain.h5", code=2), "not known     stored in another file, which cannot be read")
+    Path("copy.h5").write_bytes(Path("view.h5").read_bytes())
+    has(told("verify view.h5:/a copy.h5:/a"), "not compared  a view of other datasets")
 
 
 @scenario
