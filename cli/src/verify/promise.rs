@@ -110,7 +110,7 @@ impl Promise {
     /// What an error in a block is held against.
     pub fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
         Ok(match self.bound {
-            Bound::Noa { share, range: None } => mul_down(share, self.range_of(field, block)?),
+            Bound::Noa { share, range: None } => of_all_writes(mul_down(share, self.range_of(field, block)?)),
             other => limit_of(other),
         })
     }
@@ -140,6 +140,14 @@ impl Promise {
     pub fn words(&self) -> String {
         self.told.clone().unwrap_or_else(|| in_words(self.bound))
     }
+}
+
+/// How far the values of a chunk may be after all its writes. Where the filter measured its range it rounds by a power
+/// of two, and those of earlier writes may add up to as much. Others write a chunk once, by all that is allowed.
+fn of_all_writes(last: f64) -> f64 {
+    // The range is the first one whose product is not below that power.
+    let is_power = last.to_bits() & ((1 << f64::MANTISSA_DIGITS - 1) - 1) < 8;
+    if is_power { 2.0 * last } else { last }
 }
 
 /// A range that no chunk of a dataset has more than, if it was made of `old`: that of all finite values, and of what
