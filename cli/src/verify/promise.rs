@@ -20,6 +20,8 @@ pub struct Promise {
     pub is_bound: bool,
     missing: Missing,
     limits: Option<Limits>,
+    /// Whether more was lost than by the filter. What it was told of the values before it is not true of the first ones.
+    is_later: bool,
     /// The promise in words, where the bound is not the filter's.
     told: Option<String>,
     /// The place of our filter in its pipeline.
@@ -55,6 +57,7 @@ impl Promise {
             let told = in_words(promise.bound);
             return if promise.is_hidden(field)? { promise.at_most(&[ours], told, [old, field]) } else { Ok(promise) };
         }
+        let promise = Promise { is_later: true, ..promise };
         let bound = match lost {
             [one] if bound_of(one).is_some() => bound_of(one),
             _ if earlier.is_empty() => abs_bound(field, &losses)?.map(Bound::Abs),
@@ -99,7 +102,7 @@ impl Promise {
     /// By what it was compressed with.
     pub fn of_params(field: &Field, params: &Params) -> Result<Promise, String> {
         let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        Ok(Promise { bound: params.bound, missing, limits: params.limits, is_bound: true, told: None, place: 0 })
+        Ok(Promise { bound: params.bound, missing, limits: params.limits, is_bound: true, is_later: false, told: None, place: 0 })
     }
 
     /// Whether each chunk has a value range of its own.
@@ -122,9 +125,10 @@ impl Promise {
         Ok(stream.and_then(|stream| Header::read(&stream).ok()).map_or(0.0, |header| header.range))
     }
 
-    /// The bits of the missing values: those that the filter was told, and those that one of the datasets declares.
+    /// The bits of the missing values: those that one of the datasets declares, and those that the filter was told.
     pub fn marks(&self, old: &Field, new: &Field) -> Result<Vec<u64>, String> {
-        let mut marks = [self.missing.bits().to_vec(), old.marks()?, new.marks()?].concat();
+        let told = if self.is_later { &[] } else { self.missing.bits() };
+        let mut marks = [told.to_vec(), old.marks()?, new.marks()?].concat();
         marks.sort_unstable();
         marks.dedup();
         Ok(marks)
