@@ -138,7 +138,8 @@ impl Promise {
     pub fn valid(&self, old: &Field) -> Result<Option<Valid>, String> {
         let declared = if old.stored.dtype.is_float() { old.valid_limits()? } else { None };
         let limits = self.limits.or(declared);
-        Ok(limits.map(|limits| Valid { limits, is_promised: self.limits.is_some() }))
+        let is_promised = self.limits.is_some() && !self.is_later;
+        Ok(limits.map(|limits| Valid { limits, is_promised }))
     }
 
     pub fn words(&self) -> String {
