@@ -74,19 +74,30 @@ impl Promise {
         Ok(Promise { bound, told: Some(told), ..promise })
     }
 
-    /// What follows from losses of which no bound does, since the range of a chunk is not known: it is none above that
-    /// of all values. As little follows from other losses of several kinds as from a rate.
+    /// What follows from losses that have no sum. Shares of the values make one; beside others they are of no value
+    /// above the largest, as the range of a chunk that is not known is none above that of all. Nothing follows from a
+    /// rate.
     fn at_most(self, lost: &[String], told: String, both: [&Field; 2]) -> Result<Promise, String> {
         let bounds = lost.iter().map(|loss| said(loss)).collect::<Option<Vec<_>>>();
-        let Some(bounds) = bounds.filter(|all| all.iter().all(|one| one.measures() || one.absolute().is_some())) else {
+        let share = |bound: &Bound| if let Bound::Rel(share) = bound { Some(*share) } else { None };
+        let follows = |bound: &Bound| bound.measures() || share(bound).is_some() || bound.absolute().is_some();
+        let Some(bounds) = bounds.filter(|all| all.iter().all(follows)) else {
             return Ok(Promise { bound: Bound::Rate(1.0), told: Some(told), ..self });
         };
-        let range = largest_range(both)?;
+        let times = |share: f64, first, second| (share * added(first, second)).next_up();
+        if let Some(shares) = bounds.iter().map(share).collect::<Option<Vec<_>>>() {
+            let all = shares.into_iter().fold(0.0, |all, share| added(all, times(share, 1.0, all)));
+            return Ok(Promise { bound: Bound::Rel(all), told: Some(told), ..self });
+        }
+        let (least, largest) = extremes(both)?;
+        let (range, size) = ((largest - least).min(f64::MAX), largest.max(-least));
         let most = bounds.iter().fold(0.0, |sum, bound| {
             let range = added(range, 2.0 * sum);
-            added(sum, limit_of(if bound.measures() { bound.of_range(Some(range)) } else { *bound }))
+            let absolute = || limit_of(if bound.measures() { bound.of_range(Some(range)) } else { *bound });
+            added(sum, share(bound).map_or_else(absolute, |share| times(share, size, sum)))
         });
-        let told = format!("{told}, of ranges that are not known: {most:.4e} at most");
+        let of = if bounds.iter().any(|bound| bound.measures()) { ", of ranges that are not known" } else { "" };
+        let told = format!("{told}{of}: {most:.4e} at most");
         Ok(Promise { bound: Bound::Abs(most), is_bound: false, told: Some(told), ..self })
     }
 
@@ -155,9 +166,9 @@ fn of_all_writes(last: f64) -> f64 {
     if is_power { 2.0 * last } else { last }
 }
 
-/// A range that no chunk of a dataset has more than, if it was made of `old`: that of all finite values, and of what
-/// fills up chunks.
-fn largest_range([old, field]: [&Field; 2]) -> Result<f64, String> {
+/// What no value of a dataset is beyond, if it was made of `old`: the least and largest of all finite values, and of
+/// what fills up chunks.
+fn extremes([old, field]: [&Field; 2]) -> Result<(f64, f64), String> {
     let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
     let range = |bytes: &[u8]| value_range(dtype, big_endian, &[], bytes);
     let blocks = old.blocks()?;
@@ -175,7 +186,7 @@ fn largest_range([old, field]: [&Field; 2]) -> Result<f64, String> {
             Ok(())
         },
     )?;
-    Ok(all.map_or(0.0, |(least, most)| (most - least).min(f64::MAX)))
+    Ok(all.unwrap_or_default())
 }
 
 /// How far values may be from those before the first of their losses, as far as that is known.
