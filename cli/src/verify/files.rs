@@ -268,18 +268,21 @@ fn compare_values(
         if let Some(why) = lacks(hdf5, &properties)? {
             return Ok(FieldVerdict::NotKnown(why));
         }
-        elsewhere.extend(place_elsewhere(&properties)?);
+        elsewhere.push(place_elsewhere(&properties)?);
     }
     // What views show is compared where it is stored.
-    if elsewhere == [VIEW, VIEW] {
+    if elsewhere == [Some(VIEW); 2] {
         return Ok(FieldVerdict::NotCompared(VIEW.into()));
     }
-    match (compare(), elsewhere.first()) {
-        (Err(why), Some(place)) if !is_out_of_memory(&why) => {
+    // Where an error names a side it is of that one.
+    let is_of = |why: &str, k: usize| !why.starts_with(["second file: ", "first file: "][k]);
+    match compare() {
+        Err(why) if !is_out_of_memory(&why) => {
+            let Some(place) = (0..2).find_map(|k| elsewhere[k].filter(|_| is_of(&why, k))) else { return Err(why) };
             hdf5.forgive(Err::<(), _>(String::new()));
             Ok(FieldVerdict::NotKnown(format!("{place}, which cannot be read: {why}")))
         }
-        (told, _) => told,
+        told => told,
     }
 }
 
