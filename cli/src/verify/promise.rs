@@ -20,7 +20,7 @@ pub struct Promise {
     pub is_bound: bool,
     missing: Missing,
     limits: Option<Limits>,
-    /// Whether more was lost than by the filter. What it was told of the values before it is not true of the first ones.
+    /// Whether more was lost than by the filter: what it was told of rounded values is not true of the first ones.
     is_later: bool,
     /// The promise in words, where the bound is not the filter's.
     told: Option<String>,
@@ -113,7 +113,15 @@ impl Promise {
     /// By what it was compressed with.
     pub fn of_params(field: &Field, params: &Params) -> Result<Promise, String> {
         let missing = params.missing.of_type(field.stored.dtype).map_err(|e| e.to_string())?;
-        Ok(Promise { bound: params.bound, missing, limits: params.limits, is_bound: true, is_later: false, told: None, place: 0 })
+        Ok(Promise {
+            bound: params.bound,
+            missing,
+            limits: params.limits,
+            is_bound: true,
+            is_later: false,
+            told: None,
+            place: 0,
+        })
     }
 
     /// Whether each chunk has a value range of its own.
@@ -162,7 +170,7 @@ impl Promise {
 /// of two, and those of earlier writes may add up to as much. Others write a chunk once, by all that is allowed.
 fn of_all_writes(last: f64) -> f64 {
     // The range is the first one whose product is not below that power.
-    let is_power = last.to_bits() & ((1 << f64::MANTISSA_DIGITS - 1) - 1) < 8;
+    let is_power = last.to_bits() & ((1 << 52) - 1) < 8;
     if is_power { 2.0 * last } else { last }
 }
 

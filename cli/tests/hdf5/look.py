@@ -86,13 +86,13 @@ def verify_compares_files_by_their_datasets():
 
 @scenario
 def verify_holds_each_chunk_to_its_own_range():
-    """Where HDF5's own tools write, each chunk has a value range of its own."""
+    """Where HDF5's own tools write, each chunk has a value range of its own. One write takes half of what all may take."""
     fields.make("old.h5")
     words = opts(NOA, 1e-3)
     run("h5repack", "-f", f"whole,unlimited:UD=47474,0,{len(words)},{','.join(map(str, words))}", "old.h5", "new.h5", plugin=True)
     report = as_json("verify --json old.h5 new.h5")
     for d in of(report, "/whole"), of(report, "/unlimited"):
-        assert (d["verdict"], d["promise"]) == ("within bound", "noa 1e-3 of each chunk") and 0.5 < d["error_over_bound"] <= 1, d
+        assert (d["verdict"], d["promise"]) == ("within bound", "noa 1e-3 of each chunk") and 0.25 < d["error_over_bound"] <= 1, d
     assert of(report, "/aa_big")["verdict"] == "identical"
 
 

@@ -387,6 +387,57 @@ def filters_behind_ours_hide_no_range():
 
 
 @scenario
+def a_chunk_that_is_written_in_parts_is_held_to_all_its_writes():
+    """Of a growing variable the range grows, and with it the step of each write: their errors may add up to all of the bound."""
+    a = (np.cumsum(np.random.default_rng(0).normal(size=6000)) + 280).astype("f4")
+    make("old.h5", a=a)
+    with h5py.File("new.h5", "w") as file:
+        file.create_dataset("a", (0,), "f4", maxshape=(None,), chunks=(2000,), compression=47474, compression_opts=opts(NOA, 1e-2))
+    for end in range(300, 6001, 300):
+        with h5py.File("new.h5", "r+") as file:
+            file["a"].resize((end,))
+            file["a"][end - 300 :] = a[end - 300 : end]
+    sleek("decompress -q new.h5 plain.h5")
+    with h5py.File("plain.h5") as plain:
+        error, bound = abs(plain["a"][...].astype("f8") - a).max(), plain["a"].attrs["sleek_abs_bound"][0]
+    assert bound / 2 < error <= bound <= 1e-2 * np.ptp(a.reshape(3, 2000), axis=1).max()
+    for new in "new.h5", "plain.h5":
+        has(told(f"verify old.h5 {new}"), "within bound  noa")
+    with h5py.File("plain.h5", "r+") as plain:
+        plain["a"][777] += 1
+    has(told("verify old.h5 plain.h5", code=1), "BROKEN        noa=0.01 by its attributes")
+    # Who writes streams past the filter rounds once, by all of what its range allows.
+    with h5py.File("past.h5", "w") as file:
+        past = file.create_dataset("a", a.shape, "f4", chunks=a.shape, compression=47474, compression_opts=opts(NOA, 1e-2))
+        a.tofile("a.f32")
+        sleek("compress -q --dtype f32 --noa 1e-2 a.f32 a.slk")
+        past.id.write_direct_chunk((0,), Path("a.slk").read_bytes())
+    has(told("verify old.h5 past.h5"), "within bound  noa")
+    make("moved.h5", a=a + np.float32(0.011 * np.ptp(a)))
+    has(told("verify moved.h5 past.h5", code=1), "BROKEN        noa")
+
+
+@scenario
+def what_a_filter_was_told_of_rounded_values_is_no_promise_about_the_first_ones():
+    rng = np.random.default_rng(1)
+    values = rng.uniform(0, 1, 20_000).astype("f4")
+    values[::50] = -999.25 + rng.uniform(-0.01, 0.01, 400)
+    make("0.h5", a=values)
+    sleek("repack -q --abs 0.1 0.h5 1.h5")
+    sleek("repack -q --abs 0.4 1.h5 2.h5")
+    has(told("verify 1.h5 2.h5"), "400 missing values agree")
+    has(told("verify 0.h5 2.h5"), "within bound  abs=0.1, abs=0.4 by its attributes")
+    # Limits that an earlier loss did not keep.
+    with h5py.File("0.h5", "w") as file:
+        file.create_dataset("a", data=rng.uniform(0, 1, 20_000).astype("f4"), chunks=(5000,)).attrs["valid_range"] = np.array([0, 1], "f4")
+    words = opts(ABS, 0.21)
+    run("h5repack", "-f", f"a:UD=47474,0,{len(words)},{','.join(map(str, words))}", "0.h5", "1.h5", plugin=True)
+    sleek("repack -q --force --abs 0.05 --even-if-larger 1.h5 2.h5")
+    assert "limits=0e0:1e0" in sleek("inspect 2.h5")
+    has(told("verify 0.h5 2.h5"), "within bound  abs=0.21 by its attributes", "left the valid range")
+
+
+@scenario
 def what_cannot_be_judged_is_not_kept():
     """A filter that HDF5 has not, or one behind ours that hides the ranges of chunks, which `noa` is of."""
     import hdf5plugin
@@ -463,6 +514,9 @@ def what_was_elsewhere_is_held_to_what_is_promised_of_it():
         plain["a"][777] += 1
         plain["texts"][777] = b"x"
     has(told("verify view.h5 plain.h5", code=1), "/a      BROKEN", "/texts  BROKEN", judged[2])
+    damage("plain.h5", "a", 3)
+    has(told("verify view.h5:/a plain.h5", code=1), "/a      BROKEN        cannot be read: second file: ")
+    has(told("verify plain.h5:/a view.h5", code=1), "/a      BROKEN        cannot be read: first file: ")
     Path("raw.bin").unlink()
     has(told("verify view.h5:/beside plain.h5", code=2), "not known     stored in another file, which cannot be read")
     Path("copy.h5").write_bytes(Path("view.h5").read_bytes())
@@ -642,7 +696,18 @@ def what_is_undone_is_held_to_the_losses_that_its_attributes_tell():
     judged("0.h5", "plain.h5", 1, "BROKEN        abs=0.125, abs=0.3 by its attributes")
     for request in "--rel=1e-2 once.h5 small.h5", "--filter none small.h5 plain.h5":
         sleek(f"repack -q --force {request}")
-    judged("0.h5", "plain.h5", 0, "no bound      abs=0.125, rel=0.01 by its attributes")
+    judged("0.h5", "plain.h5", 2, "not known     abs=0.125, rel=0.01 by its attributes: 3.6")
+    move("plain.h5", 5)
+    judged("0.h5", "plain.h5", 1, "BROKEN        abs=0.125, rel=0.01 by its attributes: 3.6")
+    # Of two shares follows one.
+    for request in "--rel=1e-3 0.h5 once.h5", "--rel=1e-2 once.h5 small.h5", "--filter none small.h5 plain.h5":
+        sleek(f"repack -q --force {request}")
+    for new in "small.h5", "plain.h5":
+        judged("0.h5", new, 0, "within bound  rel=0.001, rel=0.01 by its attributes")
+    move("plain.h5", 5)
+    judged("0.h5", "plain.h5", 1, "BROKEN        rel=0.001, rel=0.01 by its attributes")
+    sleek("repack -q --force --even-if-larger --codec zfp --rate 8 once.h5 small.h5")
+    judged("0.h5", "small.h5", 0, "no bound      rel=0.001, rate=8 by its attributes")
     # The last step left the values where they were, or lost nothing.
     for first, second, said in (
         ("abs=0.3", "lossless", "abs=0.3 by its attributes"), ("noa=0.01", "abs=0.05", "noa=0.01 of "),
