@@ -38,7 +38,7 @@ module sleek
         type(c_ptr) :: dims
         integer(c_int32_t) :: rank, missing_count
         integer(c_int64_t) :: missing(4)
-        integer(c_int32_t) :: find_fill, reserved(3)
+        integer(c_int32_t) :: find_fill, rewritten, reserved(2)
     end type sleek_params
 
     interface

@@ -226,8 +226,10 @@ typedef struct sleek_params {
     // value is a missing one but those above. Asynchronous calls and batches refuse it, since the host waits for what
     // is found.
     int32_t find_fill;
+    // 1: sleek_params_of_chunk() has measured the range of a chunk that is written again and again. 0 (default).
+    int32_t rewritten;
     // Zero.
-    uint32_t reserved[3];
+    uint32_t reserved[2];
 } sleek_params;
 
 // What a stream holds, as sleek_inspect() tells it.

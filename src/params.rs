@@ -296,6 +296,9 @@ pub struct Params {
     pub exact: bool,
     /// The last dimension counts parts of an element, which are unlike each other: codec interp does not mix them.
     pub parts: bool,
+    /// The array is a chunk that is written again and again, each time with the range that it has then
+    /// ([`crate::of_chunk`]): what one bound rounded a finer one keeps.
+    pub rewritten: bool,
 }
 
 impl Params {
@@ -316,6 +319,7 @@ impl Params {
             find_fill: None,
             exact: false,
             parts: false,
+            rewritten: false,
         }
     }
 

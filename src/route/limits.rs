@@ -2,6 +2,7 @@
 //! 1.0001. What was inside and would leave is put at the limit, which is no farther from it than what came back; the
 //! limit is a missing value then, and so comes back exactly. Where nothing leaves, nothing changes.
 
+use super::cpu::Request;
 use crate::bound::sub_up;
 use crate::container::Header;
 use crate::dtype::{DType, element_bits};
@@ -21,10 +22,12 @@ struct Ends {
     big_endian: bool,
     bits: [Option<u64>; 2],
     numbers: [f64; 2],
+    /// What stands for an end that is a missing value, of those that elements may come back as.
+    next: [Option<u64>; 2],
 }
 
 impl Ends {
-    fn of(params: &Params, limits: &Limits) -> Result<Ends> {
+    fn of(Request { params, codec }: Request, limits: &Limits, header: &Header) -> Result<Ends> {
         let dtype = params.dtype;
         let sign = 1u64 << (8 * dtype.size() - 1);
         let missing = params.missing.of_type(dtype)?;
@@ -41,7 +44,15 @@ impl Ends {
         let bits = ends.map(|end| end.filter(|bits| dtype.number(*bits).is_finite()));
         let number = |end: usize, none: f64| bits[end].map_or(none, |bits| dtype.number(bits));
         let numbers = [number(0, f64::NEG_INFINITY), number(1, f64::INFINITY)];
-        Ok(Ends { dtype, big_endian: params.big_endian, bits, numbers })
+        let mut next = [None; 2];
+        for (next, bits) in next.iter_mut().zip(bits) {
+            if let Some(bits) = bits
+                && codec.cpu().restores(header, bits)?
+            {
+                *next = next_above(dtype, bits);
+            }
+        }
+        Ok(Ends { dtype, big_endian: params.big_endian, bits, numbers, next })
     }
 
     /// Whether an element is so near to an end that it may come back beyond it.
@@ -62,8 +73,8 @@ impl Ends {
     /// more.
     fn put(&self, src: &[u8], back: &[u8], dst: &mut [u8], known: &Missing, absolute: f64) -> [bool; 2] {
         let (size, mut put) = (self.dtype.size(), [false; 2]);
-        let known = |end: &usize| self.bits[*end].filter(|bits| known.bits().contains(bits));
-        let next: [_; 2] = [0, 1].map(|end| known(&end).and_then(|bits| next_above(self.dtype, bits)));
+        let is_known = |end: usize| self.bits[end].is_some_and(|bits| known.bits().contains(&bits));
+        let next = [0, 1].map(|end| self.next[end].filter(|_| is_known(end)));
         let is_within = |v: f64, end: f64| sub_up(v.max(end), v.min(end)) <= absolute;
         let is_inside = |v: f64| self.numbers[0] <= v && v <= self.numbers[1];
         let elements = src.chunks_exact(size).zip(back.chunks_exact(size)).zip(dst.chunks_exact_mut(size));
@@ -111,8 +122,8 @@ pub struct Inside {
 
 impl Inside {
     /// Of an array whose stream has this header; `None` where nothing is so near to a limit that it may leave.
-    pub fn new(params: &Params, limits: &Limits, header: &Header, src: &[u8]) -> Result<Option<Heap<Inside>>> {
-        let ends = Ends::of(params, limits)?;
+    pub fn new(request: &Request, limits: &Limits, header: &Header, src: &[u8]) -> Result<Option<Heap<Inside>>> {
+        let (params, ends) = (request.params, Ends::of(*request, limits, header)?);
         if !ends.are_near(params.bound, header.abs_bound, src) {
             return Ok(None);
         }

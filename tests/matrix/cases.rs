@@ -86,7 +86,7 @@ impl Case {
         }
         params.missing = missing(random, &params, &mut words);
         // What one write finds another one may not.
-        params.find_fill = Some(seed / (OF_PROFILES + OF_ZFP) % 4 == 2);
+        params.find_fill = (seed / (OF_PROFILES + OF_ZFP) % 4 == 2).then_some(true);
         let random = random.clone();
         Case { params, words, kind, history, random }
     }

@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
 use sleek::{Bound, DType, Kind, Mode, Params, Profile};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use vectors::{Random, exact, float_layout, mask, to_bytes, word};
+use vectors::{Random, exact, float_layout, mask, to_bytes, word, words_of};
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
 const PROFILES: [Profile; 2] = [Profile::Adaptive, Profile::Fast];
@@ -358,6 +358,39 @@ fn spikes_around_what_small_words_hold() {
 #[test]
 fn small_words_change_no_byte() {
     vectors::levels::alike_at_all_levels("bound::spikes_around_what_small_words_hold");
+}
+
+/// A chunk of which one half is written once, and the other one with a wide and a narrow range by turns. The lattice of
+/// codec interp ends between.
+#[test]
+fn a_range_that_shrinks_and_grows_moves_nothing_twice() {
+    let random = &mut Random(75);
+    let (share, half) = (0.001, 200);
+    for round in 0..if common::short() { 48 } else { 480 } {
+        let dtype = [DType::F32, DType::F64, DType::F32, DType::BF16][round % 4];
+        let profile = [Profile::Small, Profile::Adaptive, Profile::Small, Profile::Fast][round / 4 % 4];
+        let border = if dtype == DType::F64 { f64::from(1 << 28) } else { 124_000.0 };
+        // Elements lie between the borders of the lattices of both ranges.
+        let wide = 16.2;
+        let level = border / 7.6 * share * wide / 4.0 * (1.0 + random.below(100) as f64 / 100.0);
+        let params = Params { profile, ..Params::new(dtype).with_bound(Bound::noa(share)) };
+        let wave = |range: f64, at: f64, i: usize| level + range / 2.0 * (at + i as f64 * 0.05).sin();
+        let mut values: Vec<f64> = (0..2 * half).map(|i| wave(wide / 2.0, 0.0, i)).collect();
+        let mut now = to_bytes(dtype, &values.iter().map(|v| dtype.nearest(*v)).collect::<Vec<_>>(), false);
+        let (size, first) = (dtype.size(), now.clone());
+        for write in 0..12 {
+            let range = if write % 2 == 0 { wide } else { wide / 2.0 };
+            (half..2 * half).for_each(|i| values[i] = wave(range, random.below(600) as f64 / 100.0, i));
+            let other: Vec<u64> = values[half..].iter().map(|v| dtype.nearest(*v)).collect();
+            now[half * size..].copy_from_slice(&to_bytes(dtype, &other, false));
+            let given = sleek::of_chunk(params.clone(), &now).unwrap();
+            now = sleek::decompress(&sleek::compress(&given, &now).unwrap()).unwrap();
+        }
+        let number = |bytes: &[u8]| words_of(dtype, bytes, false).into_iter().map(|word| dtype.number(word));
+        let error = number(&first[..half * size]).zip(number(&now[..half * size])).map(|(v, r)| (v - r).abs());
+        let (most, error) = (share * wide, error.fold(0.0, f64::max));
+        assert!(error <= most, "round {round}, {params:?}: around {level} an error of {error}, allowed are {most}");
+    }
 }
 
 #[test]

@@ -200,6 +200,35 @@ fn limits_hold_over_any_number_of_writes() {
     assert!(at_the_limit > 1000, "{at_the_limit}");
 }
 
+/// Values outside of limits keep the bound too: next to a limit that is no multiple of the lattice may be one that is.
+#[test]
+fn what_is_outside_is_not_moved_twice() {
+    let r = &mut Random(74);
+    let bound = 0.5;
+    for round in 0..if common::short() { 3000 } else { 30_000 } {
+        // The lattice of this bound has the multiples of 67 / 1024.
+        let multiple = (4000 + r.below(4000)) as f32 * (67.0 / 1024.0);
+        let limit = f64::from(multiple.next_down());
+        let limits = sleek::text::parse(&format!("abs=1,limits={limit}:")).unwrap().limits;
+        let params =
+            Params { profile: Profile::Small, limits, ..Params::new(DType::F32).with_bound(Bound::Abs(bound)) };
+        let far = 1 + r.below(8);
+        let value = |i: u64| match i < 64 && r.below(far) == 0 {
+            true => limit + bound * (r.below(2000) as f64 / 1000.0 - 1.0),
+            false => limit + bound * (3.0 + r.below(1000) as f64 / 1000.0),
+        };
+        let values = numbers(&params, &bytes(&params, &(0..128).map(value).collect::<Vec<_>>()));
+        let mut now = vec![limit + 3.0 * bound; values.len()];
+        for half in [0..64, 64..128] {
+            now[half.clone()].copy_from_slice(&values[half]);
+            let stream = sleek::compress(&params, &bytes(&params, &now)).unwrap();
+            now = numbers(&params, &sleek::decompress(&stream).unwrap());
+        }
+        let wrong = values.iter().zip(&now).find(|(v, r)| (*v - *r).abs() > bound);
+        assert!(wrong.is_none(), "round {round}, {params:?}: {wrong:?}");
+    }
+}
+
 /// Profiles fast and adaptive keep signs, so that no fraction becomes negative; of f32 and f64 they keep order too, so
 /// that no sorted time goes back.
 #[test]

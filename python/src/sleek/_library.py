@@ -42,7 +42,7 @@ class Params(ctypes.Structure):
     _fields_ = fields(
         struct_size=c_size_t, dtype=c_int32, mode=c_int32, codec=c_int32, profile=c_int32, bound=c_double, range=c_double,
         fill_value=c_double, has_fill_value=c_int32, big_endian=c_int32, device=c_int32, threads=c_int32, dims=POINTER(c_uint64),
-        rank=c_int32, missing_count=c_int32, missing=c_uint64 * 4, find_fill=c_int32, reserved=c_uint32 * 3,
+        rank=c_int32, missing_count=c_int32, missing=c_uint64 * 4, find_fill=c_int32, rewritten=c_int32, reserved=c_uint32 * 2,
     )  # fmt: skip
 
 

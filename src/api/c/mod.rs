@@ -83,7 +83,7 @@ pub unsafe extern "C" fn sleek_params_of_chunk(params: *mut sleek_params, src: *
         let found = route::recompression::of_chunk(asked, chunk)?;
         sleek_params::change(params, |own| {
             if let Bound::Noa { share, range: Some(range) } = found.bound {
-                (own.bound, own.range) = (share, range);
+                (own.bound, own.range, own.rewritten) = (share, range, found.rewritten.into());
             }
             Ok(())
         })

@@ -35,7 +35,8 @@ impl sleek_params {
         missing_count: 0,
         missing: [0; 4],
         find_fill: 0,
-        reserved: [0; 3],
+        rewritten: 0,
+        reserved: [0; 2],
     };
 
     /// What the caller's struct asks for.
@@ -174,6 +175,7 @@ impl sleek_params {
             },
             exact: false,
             parts: false,
+            rewritten: flag("rewritten", self.rewritten)?,
         })
     }
 }

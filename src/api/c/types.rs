@@ -190,8 +190,10 @@ pub struct sleek_params {
     /// value is a missing one but those above. Asynchronous calls and batches refuse it, since the host waits for what
     /// is found.
     pub find_fill: i32,
+    /// 1: sleek_params_of_chunk() has measured the range of a chunk that is written again and again. 0 (default).
+    pub rewritten: i32,
     /// Zero.
-    pub reserved: [u32; 3],
+    pub reserved: [u32; 2],
 }
 
 /// What a stream holds, as sleek_inspect() tells it.

@@ -157,8 +157,8 @@ impl GpuCodec for Interp {
     }
 
     /// There are kernels for all that the codec has.
-    fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
-        None
+    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
+        params.rewritten.then(|| "codec interp has no kernels for chunks with ranges of their own".into())
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Wanted) -> Option<String> {

@@ -84,6 +84,12 @@ impl Lattice {
         f64::from(LATTICE_STEP) * self.double.0
     }
 
+    /// Whether an element beyond the border is a multiple that a bound of twice this one may have.
+    pub fn is_of_coarser<E: Multiple>(&self, bits: E::Word) -> bool {
+        let quotient = E::DTYPE.number(bits.to_u64()) / (2.0 * self.double.0);
+        E::is_beyond(self, bits) && quotient == quotient.trunc()
+    }
+
     /// Whether a bin is one of the lattice, not of the quantizer.
     pub fn has_bin<W: Word>(&self, x: W) -> bool {
         x.magnitude() < W::from_u64(self.first)
@@ -141,6 +147,15 @@ impl Bins {
         let sign = x.sar(E::Word::BITS - 1);
         let shift = E::Word::from_u64(lattice.shift);
         quantize::decode::<E, L>(&self.quantizer, x.sub((shift ^ sign).sub(sign)))
+    }
+
+    /// Whether an element is equal to a bin or a multiple.
+    pub fn restores(&self, dtype: DType, bits: u64) -> bool {
+        let is_multiple = self.lattice.as_ref().is_some_and(|lattice| match dtype {
+            DType::F32 => multiple_of::<F32>(lattice, bits as u32).is_some(),
+            _ => multiple_of::<F64>(lattice, bits).is_some(),
+        });
+        is_multiple || self.of(dtype, bits).is_some()
     }
 
     /// The bin whose value is equal to an element, if there is one.

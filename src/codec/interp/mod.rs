@@ -149,6 +149,10 @@ impl CpuCodec for Interp {
         cpu::compress(&tiles, header, &[], options, src, dst)
     }
 
+    fn restores(&self, header: &Header, bits: u64) -> Result<bool> {
+        Ok(Plan::for_decoding(header)?.restores(bits))
+    }
+
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()> {
         let plan = &Plan::for_decoding(index.header())?;
         cpu::decompress(&Tiles::of(plan), index, wanted, dst, options)

@@ -27,6 +27,8 @@ pub struct Plan {
     pub keep_bits: Option<u32>,
     /// The bins, or rounded bits, that no element may become: those of missing values.
     pub colliding: Colliding,
+    /// The array was, and will be, written with other ranges.
+    pub rewritten: bool,
 }
 
 impl Plan {
@@ -48,6 +50,7 @@ impl Plan {
             bins,
             keep_bits,
             colliding: Colliding::of(&promise, params, layout, bin_of.as_ref().map(|bin_of| bin_of as _)),
+            rewritten: params.rewritten,
         };
         Ok((plan, header))
     }
@@ -83,7 +86,13 @@ impl Plan {
             bins: step.map(|step| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
             colliding: Colliding::NONE,
+            rewritten: false,
         })
+    }
+
+    /// Whether elements may come back as these bits of a float, wherever they stand.
+    pub fn restores(&self, bits: u64) -> bool {
+        self.bins.is_some_and(|bins| bins.restores(self.layout.dtype, bits))
     }
 }
 

@@ -7,7 +7,7 @@ pub mod gpu_codec;
 pub mod promise;
 pub mod reader;
 
-use crate::container::{Dims, Index, Layout, Shape, Wanted};
+use crate::container::{Dims, Header, Index, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::ExecOptions;
@@ -82,6 +82,11 @@ pub trait CpuCodec: Sync {
         options: ExecOptions,
     ) -> Result<(usize, Ends)> {
         Ok((self.compress(params, layout, src, dst, options)?, Ends::UNKNOWN))
+    }
+    /// Whether elements of a stream with this header may come back as these bits, of a codec that rounds by what is
+    /// around an element: what it did not restore itself it rounds anew.
+    fn restores(&self, _: &Header, _: u64) -> Result<bool> {
+        Ok(false)
     }
     /// Restores what is `wanted` of a stream whose header and index are verified.
     fn decompress(&self, index: &Index, wanted: &Wanted, dst: &mut [u8], options: ExecOptions) -> Result<()>;

@@ -36,19 +36,27 @@ impl<E: Multiple, N: Word> Encoder<E, N> {
         let (big_endian, multiples, element) = (plan.big_endian, &mut self.multiples, PhantomData::<E>);
         let mut survey = p.run(survey::Map { lattice, big_endian, data, missing, multiples, element });
         let is_few = survey.has_few_wide(n);
+        let has_far = survey.far > 0;
         let Multiples { wide, border, on, .. } = &mut self.multiples;
         if !is_few {
             let words = n.div_ceil(BLOCK);
             wide[..words].copy_from_slice(&border[..words]);
         }
         let bits = |i: usize| survey::element_bits::<E::Word>(big_endian, data, i).to_u64();
+        let mut keep = |i: usize| {
+            let (word, bit) = (i / BLOCK, 1 << (i % BLOCK));
+            survey.on -= usize::from(on[word] & bit != 0);
+            (on[word], wide[word]) = (on[word] & !bit, wide[word] | bit);
+        };
         // What takes the place of a missing value is not rounded again.
         for next in plan.layout.shape.missing.bits().iter().filter_map(|bits| next_above(plan.layout.dtype, *bits)) {
-            for i in (0..n).filter(|i| bits(*i) == next) {
-                let (word, bit) = (i / BLOCK, 1 << (i % BLOCK));
-                survey.on -= usize::from(on[word] & bit != 0);
-                (on[word], wide[word]) = (on[word] & !bit, wide[word] | bit);
-            }
+            (0..n).filter(|i| bits(*i) == next).for_each(&mut keep);
+        }
+        // Nor is what a coarser bound made a multiple, whose border is farther.
+        if plan.rewritten && has_far {
+            let there = |i: usize| missing.get(i / BLOCK).is_none_or(|absent| absent >> (i % BLOCK) & 1 == 0);
+            let is_of_coarser = |i: usize| lattice.is_of_coarser::<E>(E::Word::from_u64(bits(i)));
+            (0..n).filter(|i| there(*i) && is_of_coarser(*i)).for_each(&mut keep);
         }
         let words = n.div_ceil(BLOCK);
         let exceptions = ones(&wide[..words]).map(|i| (i as u16, Patch::Exception(bits(i))));
