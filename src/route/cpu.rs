@@ -149,7 +149,7 @@ impl<'a> Request<'a> {
     fn inside(&self, src: &[u8], stream: &[u8]) -> Result<Option<Heap<Inside>>> {
         match &self.params.limits {
             Some(limits) if self.params.bound.mode().has_bound() => {
-                Inside::new(self, limits, &Header::read(stream)?, src)
+                Inside::new(self.params, self.codec, limits, &Header::read(stream)?, src)
             }
             _ => Ok(None),
         }

@@ -2,8 +2,8 @@
 //! 1.0001. What was inside and would leave is put at the limit, which is no farther from it than what came back; the
 //! limit is a missing value then, and so comes back exactly. Where nothing leaves, nothing changes.
 
-use super::cpu::Request;
 use crate::bound::sub_up;
+use crate::codec::Codec;
 use crate::container::Header;
 use crate::dtype::{DType, element_bits};
 use crate::error::Result;
@@ -27,7 +27,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(Request { params, codec }: Request, limits: &Limits, header: &Header) -> Result<Ends> {
+    fn of(params: &Params, codec: &dyn Codec, limits: &Limits, header: &Header) -> Result<Ends> {
         let dtype = params.dtype;
         let sign = 1u64 << (8 * dtype.size() - 1);
         let missing = params.missing.of_type(dtype)?;
@@ -122,8 +122,14 @@ pub struct Inside {
 
 impl Inside {
     /// Of an array whose stream has this header; `None` where nothing is so near to a limit that it may leave.
-    pub fn new(request: &Request, limits: &Limits, header: &Header, src: &[u8]) -> Result<Option<Heap<Inside>>> {
-        let (params, ends) = (request.params, Ends::of(*request, limits, header)?);
+    pub fn new(
+        params: &Params,
+        codec: &dyn Codec,
+        limits: &Limits,
+        header: &Header,
+        src: &[u8],
+    ) -> Result<Option<Heap<Inside>>> {
+        let ends = Ends::of(params, codec, limits, header)?;
         if !ends.are_near(params.bound, header.abs_bound, src) {
             return Ok(None);
         }
