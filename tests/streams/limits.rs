@@ -162,8 +162,8 @@ fn limits_cost_nothing_where_they_do_not_bind_and_nothing_drifts() {
     }
 }
 
-/// An array of which parts are written, each into what came back, keeps limits and bound: what was put at a limit, or
-/// next to it, is not rounded once more when a later write puts nothing there.
+/// An array of which parts are written, each into what came back, keeps limits and bound. What was put at a limit, or
+/// next to it, is not rounded once more.
 #[test]
 fn limits_hold_over_any_number_of_writes() {
     let r = &mut Random(73);

@@ -83,8 +83,8 @@ pub trait CpuCodec: Sync {
     ) -> Result<(usize, Ends)> {
         Ok((self.compress(params, layout, src, dst, options)?, Ends::UNKNOWN))
     }
-    /// Whether elements of a stream with this header may come back as these bits, of a codec that rounds by what is
-    /// around an element: what it did not restore itself it rounds anew.
+    /// Whether elements of a stream with this header may come back as these bits. It is asked of codecs that round by
+    /// what is around an element; others say no.
     fn restores(&self, _: &Header, _: u64) -> Result<bool> {
         Ok(false)
     }
