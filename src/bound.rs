@@ -72,16 +72,8 @@ pub fn mul_down(a: f64, b: f64) -> f64 {
 
 /// hi − lo for hi ≥ lo, rounded down; at most `f64::MAX`.
 pub fn sub_down(hi: f64, lo: f64) -> f64 {
-    match difference(hi, lo) {
-        (f64::INFINITY, _) => f64::MAX,
-        (d, error) => {
-            if error < 0.0 {
-                next_down(d)
-            } else {
-                d
-            }
-        }
-    }
+    let (d, error) = difference(hi, lo);
+    if d == f64::INFINITY || error < 0.0 { next_down(d) } else { d }
 }
 
 /// hi − lo for hi ≥ lo, rounded up.

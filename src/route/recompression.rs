@@ -93,9 +93,9 @@ fn extremes(params: &Params, outside: &[f64], src: &[u8]) -> Result<Option<(f64,
 /// HDF5 writes a chunk again and again: when it grows, when a part of it changes, when it leaves the cache in between.
 /// Each time what it restored is rounded anew. A step that is the largest there was, or finer, changes nothing; of
 /// coarser ones each is at least twice the one before, so all errors together, s/2 + s/4 + …, stay below the largest
-/// step. Codec interp sees to it where its lattice ends ([`Params::rewritten`]). That is why the step is at most the
-/// bound, rather than twice as much. The range is of restored values, each of which may lie beyond the original by as
-/// much: hence the bound is divided by 1 + 2 × bound.
+/// step. That is why the step is at most the bound, rather than twice as much. The range is of restored values, each of
+/// which may lie beyond the original by as much: hence the bound is divided by 1 + 2 × bound. Of codec interp a finer
+/// step may have no lattice where a coarser one had; [`Params::rewritten`] has it see to that.
 fn steady(dtype: DType, share: f64, range: f64) -> Bound {
     let most = bound::mul_down((share / (1.0 + 2.0 * share)).next_down().max(0.0), range);
     // Half of the largest power of two that is at most `most`, and that the type's steps can have.

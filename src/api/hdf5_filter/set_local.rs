@@ -85,7 +85,7 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     refuse_half_a_number(words, &asked)?;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
     let mut request = match words.is_empty() || asked.bound != Bound::Lossless {
-        true => text::of_environment()?.map_or(asked.clone(), |of_all| instead(&asked, of_all)),
+        true => text::of_environment()?.map(|of_all| instead(&asked, of_all)).unwrap_or(asked),
         false => asked,
     };
     let lossy = request.bound != Bound::Lossless;

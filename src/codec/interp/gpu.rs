@@ -156,9 +156,11 @@ impl GpuCodec for Interp {
         Base::load(session, params.dtype).map(|_| ())
     }
 
-    /// There are kernels for all that the codec has.
+    /// There are kernels for all but what chunks with ranges of their own need of the lattice.
     fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
-        params.rewritten.then(|| "codec interp has no kernels for chunks with ranges of their own".into())
+        let has_lattice = matches!(params.dtype, DType::F32 | DType::F64);
+        (params.rewritten && has_lattice)
+            .then(|| "codec interp has no kernels for chunks with ranges of their own".into())
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Wanted) -> Option<String> {
